@@ -1,9 +1,9 @@
 // Applies one planned change and returns the state of the object afterwards, even if the change failed halfway.
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
-import { begin, type Begun, type ResourceDeps } from './operation.ts';
+import { begin, type RunningOperation, type ResourceDeps } from './operation.ts';
 import { withoutNullEntries } from './null-entries.ts';
-import { settle } from './plan.ts';
+import { fillUnknowns } from './plan.ts';
 import type { ConfigOf, CreateContext, PrivateData } from './object-type.ts';
 import type { AnyResource } from './provider.ts';
 import { timeoutMs, type OperationName } from './timeouts.ts';
@@ -43,12 +43,17 @@ export function applyChange<C>(deps: ResourceDeps<C>, input: ApplyInput): Promis
 const wantedOf = <C>(deps: ResourceDeps<C>, planned: ValueMap): ValueMap =>
   withoutNullEntries(deps.resource.attributes, knownPart(planned) as ValueMap);
 
-function start<C>(deps: ResourceDeps<C>, input: ApplyInput, operation: OperationName, values: ValueMap): Begun<C> {
+function start<C>(
+  deps: ResourceDeps<C>,
+  input: ApplyInput,
+  operation: OperationName,
+  values: ValueMap,
+): RunningOperation<C> {
   const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
   return begin(deps.provider, deps.client, { ...input.privateData }, { timeoutMs: limit, stopping: deps.stopping });
 }
 
-const done = (begun: Begun<unknown>, state: ValueMap | null): Applied => {
+const done = (begun: RunningOperation<unknown>, state: ValueMap | null): Applied => {
   begun.end();
   return { state, privateData: begun.context.privateData, diagnostics: begun.diagnostics };
 };
@@ -66,7 +71,7 @@ async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: Valu
   const what = `create ${deps.resource.typeName}`;
   try {
     const extra = await deps.resource.create({ planned: asState(wanted), config: asConfig(input.config) }, context);
-    return await settled(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
+    return await withActualValues(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
   } catch (error) {
     begun.fail(what, error);
     if (!exists) return done(begun, null);
@@ -93,7 +98,7 @@ async function update<C>(
   try {
     const to = { planned: asState(wanted), config: asConfig(input.config) };
     const extra = await deps.resource.update(to, asState(prior), begun.context);
-    return await settled(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
+    return await withActualValues(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
   } catch (error) {
     begun.fail(`update ${deps.resource.typeName}`, error);
     const { privateData } = begun.context;
@@ -125,9 +130,9 @@ async function remove<C>(deps: ResourceDeps<C>, input: ApplyInput, prior: ValueM
 }
 
 /** The planned values, with unknown ones read from the live object. */
-async function settled<C>(
+async function withActualValues<C>(
   deps: ResourceDeps<C>,
-  begun: Begun<C>,
+  begun: RunningOperation<C>,
   planned: ValueMap,
   wanted: ValueMap,
 ): Promise<Applied> {
@@ -137,7 +142,7 @@ async function settled<C>(
     begun.diagnostics.push(failure(`${deps.resource.typeName} vanished while it was applied`, detail));
     return done(begun, null);
   }
-  return done(begun, settle(planned, { ...wanted, ...(read as ValueMap) }) as ValueMap);
+  return done(begun, fillUnknowns(planned, { ...wanted, ...(read as ValueMap) }) as ValueMap);
 }
 
 /** The live object; undefined when it cannot be read. */

@@ -16,7 +16,7 @@ export interface OperationLimits {
   readonly stopping: AbortSignal;
 }
 
-export interface Begun<C> {
+export interface RunningOperation<C> {
   readonly context: Context<C>;
   readonly diagnostics: Diagnostic[];
   /** Adds a message about the failure. */
@@ -31,7 +31,7 @@ export function begin<C>(
   client: C,
   privateData: PrivateData,
   limits: OperationLimits,
-): Begun<C> {
+): RunningOperation<C> {
   const diagnostics: Diagnostic[] = [];
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(new Error('the time limit has passed')), limits.timeoutMs);

@@ -139,14 +139,14 @@ function replacing(attributes: Attributes, planned: ValueMap, prior: ValueMap): 
 }
 
 /** The planned values, with every unknown filled in from `actual`: the state after a successful apply. */
-export function settle(planned: Value, actual: Value): Value {
+export function fillUnknowns(planned: Value, actual: Value): Value {
   if (isUnknown(planned)) return actual;
   if (isMap(planned)) {
     const from = isMap(actual) ? actual : {};
-    const settled = Object.entries(planned).map(([key, item]) => [key, settle(item, from[key] ?? null)] as const);
+    const settled = Object.entries(planned).map(([key, item]) => [key, fillUnknowns(item, from[key] ?? null)] as const);
     return Object.fromEntries(settled);
   }
   if (!isList(planned)) return planned;
   const from = isList(actual) ? actual : [];
-  return planned.map((item, index) => settle(item, from[index] ?? null));
+  return planned.map((item, index) => fillUnknowns(item, from[index] ?? null));
 }

@@ -29,7 +29,7 @@ export interface PlanHook<A extends Attributes, C> {
 /** An object read back: missing attributes keep their former values. Null when the object is gone. */
 export type ReadBack<A extends Attributes> = Partial<StateOf<A>> | null;
 
-export interface Wanted<A extends Attributes> {
+export interface WriteRequest<A extends Attributes> {
   /** The plan, with null for unknown values. */
   readonly planned: StateOf<A>;
   /** The configuration, with write-only values. */
@@ -50,8 +50,8 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   planDelete?(prior: StateOf<A>): readonly Diagnostic[];
   read(state: StateOf<A>, context: Context<C>): Promise<ReadBack<A>>;
   /** Returns computed values that cannot be read back. The framework reads the object afterwards. */
-  create(wanted: Wanted<A>, context: CreateContext<C>): Promise<Partial<StateOf<A>> | void>;
-  update(wanted: Wanted<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
+  create(wanted: WriteRequest<A>, context: CreateContext<C>): Promise<Partial<StateOf<A>> | void>;
+  update(wanted: WriteRequest<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
   /** A missing object counts as deleted. */
   delete(prior: StateOf<A>, context: Context<C>): Promise<void>;
   /** How `terraform query` finds the objects; absent: not supported. */

@@ -22,7 +22,7 @@ export function redacted(
   values: readonly (ValueMap | null)[],
 ): readonly Diagnostic[] {
   if (diagnostics.length === 0) return diagnostics;
-  const found: Found = { quoted: new Set(), plain: new Set() };
+  const found: ConfiguredTexts = { quoted: new Set(), plain: new Set() };
   for (const each of values)
     for (const name of Object.keys(attributes)) {
       collect(each?.[name] ?? null, { inMap: false, isFree: isFreeName(name) }, found);
@@ -38,12 +38,16 @@ export function redacted(
   return diagnostics.map((each) => ({ ...each, summary: hide(each.summary), detail: hide(each.detail) }));
 }
 
-interface Found {
+interface ConfiguredTexts {
   readonly quoted: Set<string>;
   readonly plain: Set<string>;
 }
 
-function collect(value: Value, at: { readonly inMap: boolean; readonly isFree: boolean }, found: Found): void {
+function collect(
+  value: Value,
+  at: { readonly inMap: boolean; readonly isFree: boolean },
+  found: ConfiguredTexts,
+): void {
   if (typeof value === 'string') {
     if (value === '' || !(at.inMap || at.isFree)) return;
     found.quoted.add(value);
@@ -62,7 +66,7 @@ const spellings = (value: string): readonly string[] => [
   ...(value.length > 60 ? [JSON.stringify(`${value.slice(0, 57)}...`)] : []),
 ];
 
-function hidden(text: string, { quoted, plain }: Found): string {
+function hidden(text: string, { quoted, plain }: ConfiguredTexts): string {
   let shown = text;
   for (const value of longestFirst(plain)) shown = shown.replaceAll(value, instead);
   for (const value of longestFirst(quoted))

@@ -101,7 +101,7 @@ function pluginMethods(end: () => void): readonly (readonly [string, Method])[] 
   ];
 }
 
-interface Made {
+interface MadeServer {
   readonly server: Server;
   /** For the handshake: base64 without padding; empty without TLS. */
   readonly certificate: string;
@@ -110,7 +110,7 @@ interface Made {
 const hourMs = 60 * 60_000;
 
 /** Only the holder of the certificate that Terraform made for this start may connect. */
-async function makeServer({ env, now, log }: PluginDeps, serve: (socket: Duplex) => void): Promise<Made> {
+async function makeServer({ env, now, log }: PluginDeps, serve: (socket: Duplex) => void): Promise<MadeServer> {
   const clientCertificate = env['PLUGIN_CLIENT_CERT'];
   if (clientCertificate === undefined || clientCertificate === '') {
     return { server: createServer(serve), certificate: '' };

@@ -14,7 +14,7 @@ export function failureOf(step: Step, error: unknown, isInterrupted: boolean): F
     address: step.address,
     code,
     what: whatOf(step),
-    why: isInterrupted ? 'cancelled while it was running' : whyOf(step, error),
+    why: isInterrupted ? 'cancelled while it was running' : reasonFor(step, error),
     remedy: remedyOf(step, code, error),
     ...(error instanceof ClientError && error.details.length > 0 ? { details: error.details } : {}),
   };
@@ -36,7 +36,7 @@ function codeOf(error: unknown): FailureCode {
   return error.code === 'timeout' ? 'timeout' : 'failed';
 }
 
-function whyOf(step: Step, error: unknown): string {
+function reasonFor(step: Step, error: unknown): string {
   // The step took longer than its object allows (`manage.timeout`).
   if (error instanceof DeadlineError) return `it did not end within ${step.timeoutMs / 1000} s`;
   if (!(error instanceof Error)) return String(error);

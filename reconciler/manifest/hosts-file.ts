@@ -107,7 +107,7 @@ class HostsReader {
     const known = Object.keys(mapOf(file['groups']));
     for (const [index, group] of groups.entries())
       if (file['groups'] !== undefined && !known.includes(group))
-        this.#wrong(`${at}.groups.${index}`, `there is no group ${group}${hint(group, known)}`, 'add it to groups');
+        this.#report(`${at}.groups.${index}`, `there is no group ${group}${hint(group, known)}`, 'add it to groups');
     const layers = [...groups.map((group) => mapOf(mapOf(file['groups'])[group])), entry];
     for (const word of ['vars', 'labels']) this.#checkWords(entry[word], `${at}.${word}`);
     const address = this.#address(asText(entry['address']), at);
@@ -121,7 +121,7 @@ class HostsReader {
       if (path !== undefined) paths[name] = path;
     }
     if ('clientCert' in paths !== 'clientKey' in paths)
-      this.#wrong(at, 'client_cert and client_key belong together', 'give both, or neither');
+      this.#report(at, 'client_cert and client_key belong together', 'give both, or neither');
     const project = textOf(entry['project']) ?? textOf(file['project']);
     return {
       name: asText(entry['name']),
@@ -142,7 +142,7 @@ class HostsReader {
     } catch {
       const remedy =
         'write unix:///path/to/unix.socket or https://name:8443, or several https addresses of a cluster with commas between';
-      this.#wrong(`${at}.address`, `the address ${JSON.stringify(text)} is not understood`, remedy);
+      this.#report(`${at}.address`, `the address ${JSON.stringify(text)} is not understood`, remedy);
     }
     return text;
   }
@@ -158,7 +158,7 @@ class HostsReader {
       () => false,
     );
     if (!isFile)
-      this.#wrong(
+      this.#report(
         own === undefined ? key : `${at}.${key}`,
         `${path} is no file`,
         'paths are relative to the hosts file',
@@ -169,11 +169,11 @@ class HostsReader {
   #checkWords(value: Json | undefined, path: string): void {
     const words = mapOf(value);
     if (path.endsWith('labels'))
-      for (const { key, message } of labelProblems(words)) this.#wrong(`${path}.${key}`, message);
+      for (const { key, message } of labelProblems(words)) this.#report(`${path}.${key}`, message);
     else
       for (const name of Object.keys(words))
         if (!variableName.test(name))
-          this.#wrong(`${path}.${name}`, `${name} is no name of a variable: letters, digits and _`);
+          this.#report(`${path}.${name}`, `${name} is no name of a variable: letters, digits and _`);
   }
 
   #checkNames(hosts: readonly Host[]): void {
@@ -182,19 +182,22 @@ class HostsReader {
     for (const [index, { name, address, project = '' }] of hosts.entries()) {
       const path = `hosts.${index}.name`;
       if (!nameRule.test(name))
-        this.#wrong(path, `the name ${JSON.stringify(name)} must be letters, digits, - _ and . in between, at most 63`);
+        this.#report(
+          path,
+          `the name ${JSON.stringify(name)} must be letters, digits, - _ and . in between, at most 63`,
+        );
       const first = names.get(name);
-      if (first !== undefined) this.#wrong(path, `the name ${name} is that of host number ${first + 1} already`);
+      if (first !== undefined) this.#report(path, `the name ${name} is that of host number ${first + 1} already`);
       else names.set(name, index);
       const place = `${address} ${project}`;
       const other = places.get(place);
       if (other !== undefined)
-        this.#wrong(`hosts.${index}.address`, `${name} and ${other} are the same server`, 'keep one of the two');
+        this.#report(`hosts.${index}.address`, `${name} and ${other} are the same server`, 'keep one of the two');
       else places.set(place, name);
     }
   }
 
-  #wrong(path: string, message: string, remedy?: string): void {
+  #report(path: string, message: string, remedy?: string): void {
     this.#findings.push(wrong('bad-hosts', path, message, remedy));
   }
 }

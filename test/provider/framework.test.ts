@@ -5,7 +5,7 @@ import { flag, integer, object, objectMap, text, textMap, texts } from '../../pr
 import { failure } from '../../provider/framework/diagnostic.ts';
 import { parseDuration } from '../../provider/framework/duration.ts';
 import { renderPath } from '../../provider/framework/path.ts';
-import { planChange, settle } from '../../provider/framework/plan.ts';
+import { planChange, fillUnknowns } from '../../provider/framework/plan.ts';
 import { resource, type AnyProvider, type Resource } from '../../provider/framework/provider.ts';
 import { ProviderServer } from '../../provider/framework/server.ts';
 import { timeoutsAttribute } from '../../provider/framework/timeouts.ts';
@@ -94,7 +94,7 @@ describe('a plan', () => {
     fc.assert(
       fc.property(anyConfig, anyConfig, (first, second) => {
         const created = planChange(attributes, config(first), null).planned;
-        const state = settle(created, stored({})) as ValueMap;
+        const state = fillUnknowns(created, stored({})) as ValueMap;
         expect(isWhollyKnown(state)).toBe(true);
         const { planned } = planChange(attributes, config(second), state);
         expect(planChange(attributes, config(second), state).planned).toEqual(planned);

@@ -2,7 +2,7 @@
 import type { Attributes, StateOf } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';
-import { begin, type Begun } from '../operation.ts';
+import { begin, type RunningOperation } from '../operation.ts';
 import { planChange } from '../plan.ts';
 import type { AnyProvider } from '../provider.ts';
 import { redacted } from '../redact.ts';
@@ -32,7 +32,7 @@ async function run<C>(
   { provider, action, client, stopping }: ActionDeps<C>,
   verb: 'plan' | 'run',
   config: ValueMap,
-  work: (given: Config, begun: Begun<C>) => Promise<void>,
+  work: (given: Config, begun: RunningOperation<C>) => Promise<void>,
 ): Promise<readonly Diagnostic[]> {
   const { attributes, timeoutMs } = action;
   const given = knownPart(planChange(attributes, withoutNullEntries(attributes, config), null).planned) as ValueMap;

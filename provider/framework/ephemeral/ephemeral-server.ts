@@ -3,7 +3,7 @@ import type { Attributes, StateOf } from '../attribute.ts';
 import { failure, type Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';
 import type { ConfigOf, PrivateData } from '../object-type.ts';
-import { begin, type Begun } from '../operation.ts';
+import { begin, type RunningOperation } from '../operation.ts';
 import { planChange } from '../plan.ts';
 import type { AnyProvider } from '../provider.ts';
 import { redacted } from '../redact.ts';
@@ -84,7 +84,7 @@ export class EphemeralServer<C> {
   async #operate<T>(
     verb: 'open' | 'renew' | 'close',
     privateData: PrivateData,
-    work: (context: Begun<C>['context']) => Promise<T>,
+    work: (context: RunningOperation<C>['context']) => Promise<T>,
   ): Promise<{ readonly done: T | undefined; readonly privateData: PrivateData; readonly diagnostics: Diagnostic[] }> {
     const { provider, resource, client, stopping, unconfigured } = this.#deps;
     const what = `${verb} the ephemeral ${resource.typeName}`;

@@ -73,13 +73,13 @@ export async function createFromBackup(
   try {
     await performCreate(context, () => importBackup(client.client.http, wanted, context.signal));
   } catch (error) {
-    throw withWayOut(error, file);
+    throw withRemedy(error, file);
   }
   return { ...source, sha256 };
 }
 
 /** Replaces the error of gantryd, which names command-line flags. */
-function withWayOut(error: unknown, file: string): unknown {
+function withRemedy(error: unknown, file: string): unknown {
   if (!(error instanceof ClientError)) return error;
   const [, found] = /brings access to the host: (.*?)\. If you trust/s.exec(error.message) ?? [];
   if (found === undefined) return error;

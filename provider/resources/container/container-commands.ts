@@ -12,7 +12,7 @@ import { runCommand } from './run-command.ts';
 type Execs = Readonly<Record<string, ExecSpec>>;
 
 /** The part of a command that defines its run: no results, and no options on when to run or what to keep. */
-function asked(spec: ExecSpec): Value {
+function definitionOf(spec: ExecSpec): Value {
   const { exit_code: _code, stdout: _out, stderr: _err, record_output: _record, enabled: _enabled, ...run } = spec;
   return run;
 }
@@ -48,7 +48,7 @@ export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): rea
       if (spec.on === 'start' && hasStarted) return true;
       if (noted.includes(name) && (before === undefined || spec.on === 'create')) return false;
       if (before === undefined || (before.exit_code === null && !noted.includes(name))) return true;
-      return spec.on !== 'create' && !equalValues(asked(spec), asked(before));
+      return spec.on !== 'create' && !equalValues(definitionOf(spec), definitionOf(before));
     });
 }
 

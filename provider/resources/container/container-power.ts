@@ -15,7 +15,7 @@ import { isFrozen } from './container-state.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { perform } from '../shared/write.ts';
 
-async function act(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
+async function changeState(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
   try {
     await perform(context, () => context.client.client.putContainerState(name, body, context.signal));
   } catch (error) {
@@ -24,10 +24,10 @@ async function act(context: Context<Link>, name: string, body: ContainerStatePut
 }
 
 export const startContainer = (context: Context<Link>, name: string): Promise<void> =>
-  act(context, name, { action: 'start' });
+  changeState(context, name, { action: 'start' });
 
 export const thawContainer = (context: Context<Link>, name: string): Promise<void> =>
-  act(context, name, { action: 'unfreeze' });
+  changeState(context, name, { action: 'unfreeze' });
 
 /** Stops cleanly within the time limit, then by force. A frozen container cannot shut down, so it is thawed first. */
 export async function stopContainer(
@@ -38,14 +38,14 @@ export async function stopContainer(
   if (isFrozen(status)) await thawContainer(context, name);
   if (timeoutSeconds > 0) {
     try {
-      await act(context, name, { action: 'stop', timeout: timeoutSeconds });
+      await changeState(context, name, { action: 'stop', timeout: timeoutSeconds });
       return;
     } catch (error) {
       context.signal.throwIfAborted();
       if (!(error instanceof ClientError) || error.code !== 'operationFailed') throw error;
     }
   }
-  await act(context, name, { action: 'stop', force: true });
+  await changeState(context, name, { action: 'stop', force: true });
 }
 
 /** Waits in order. When the user wants to stop, waiting ends with a warning: the container exists anyway. */

@@ -18,7 +18,7 @@ import { inherited, readOrigin } from './copy-source.ts';
 import { createFromBackup } from './backup-file.ts';
 import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
 
-export interface Wanted {
+export interface WantedContainer {
   readonly planned: ContainerState;
   /** The values of `config_wo` to write; undefined: keeps those on the server. */
   readonly secret: TextMap | undefined;
@@ -27,7 +27,7 @@ export interface Wanted {
 /** Resolves to the source for the new state. */
 export async function makeContainer(
   context: CreateContext<Link>,
-  { planned, secret }: Wanted,
+  { planned, secret }: WantedContainer,
   target: string | undefined,
 ): Promise<Source | null> {
   const { source } = planned;
@@ -39,7 +39,7 @@ export async function makeContainer(
 }
 
 /** A copy keeps unconfigured config and devices of its source and records their names. A restored backup loses them. */
-export async function settleSource(context: Context<Link>, { planned, secret }: Wanted): Promise<void> {
+export async function settleSource(context: Context<Link>, { planned, secret }: WantedContainer): Promise<void> {
   const source = planned.source?.type === 'copy' ? planned.source : undefined;
   // gantryd copies separate devices, but not the record of their names.
   const origin = source === undefined ? undefined : await readOrigin(context, source);
@@ -67,7 +67,7 @@ const everythingIn = ({ config, devices }: Container): Inherited => ({
 /** Writes config, devices and other members; returns their former values. */
 export function changeObject(
   context: Context<Link>,
-  { planned, secret }: Wanted,
+  { planned, secret }: WantedContainer,
   prior: ContainerState,
 ): Promise<Container> {
   const change = editOf(context, 'container', prior.name, {

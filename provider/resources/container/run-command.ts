@@ -26,15 +26,15 @@ export async function runCommand(
   spec: CommandSpec,
   signal: AbortSignal = context.signal,
 ): Promise<CommandResult> {
-  const [stdout, stderr] = [new Kept(), new Kept()];
+  const [stdout, stderr] = [new BoundedText(), new BoundedText()];
   const session = await context.client.client.exec(
     container,
     {
       command: spec.command,
-      ...given('environment', spec.environment),
-      ...given('cwd', spec.cwd),
-      ...given('user', spec.user),
-      ...given('group', spec.group),
+      ...present('environment', spec.environment),
+      ...present('cwd', spec.cwd),
+      ...present('user', spec.user),
+      ...present('group', spec.group),
       stdout,
       stderr,
     },
@@ -44,10 +44,10 @@ export async function runCommand(
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-const given = <K extends string, T>(name: K, value: T | null | undefined): Partial<Record<K, T>> =>
+const present = <K extends string, T>(name: K, value: T | null | undefined): Partial<Record<K, T>> =>
   value === null || value === undefined ? {} : ({ [name]: value } as Record<K, T>);
 
-class Kept extends Writable {
+class BoundedText extends Writable {
   readonly #chunks: Buffer[] = [];
   #size = 0;
 

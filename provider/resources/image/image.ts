@@ -164,13 +164,18 @@ async function createImage(source: ImageSource | null, planned: State, context: 
   return { fingerprint, ...(await readBack(context, fingerprint)) };
 }
 
-interface Made {
+interface CreatedImage {
   readonly fingerprint: string;
   /** The existing image of others. */
   readonly found: Image | undefined;
 }
 
-async function uploadFiles(source: ImageSource, planned: State, before: Images, context: Creating): Promise<Made> {
+async function uploadFiles(
+  source: ImageSource,
+  planned: State,
+  before: Images,
+  context: Creating,
+): Promise<CreatedImage> {
   const { client } = context.client;
   const fingerprint = await fingerprintOf(source);
   const found = before.get(fingerprint);
@@ -188,7 +193,12 @@ async function uploadFiles(source: ImageSource, planned: State, before: Images, 
   }
 }
 
-async function fetchImage(source: ImageSource, planned: State, before: Images, context: Creating): Promise<Made> {
+async function fetchImage(
+  source: ImageSource,
+  planned: State,
+  before: Images,
+  context: Creating,
+): Promise<CreatedImage> {
   const { client } = context.client;
   const body: ImageCreate = {
     public: planned.public ?? false,

@@ -15,13 +15,13 @@ interface Named {
 export function selectObjects<T extends Named>(
   words: readonly string[],
   objects: readonly T[],
-  nothing = 'the server has no such object',
+  emptyMessage = 'the server has no such object',
 ): readonly T[] {
   if (words.length === 0) return objects;
   const chosen = new Set<T>();
   for (const word of words) {
     const found = objects.filter(matcherOf(word));
-    if (found.length === 0) throw new CliError(`${word}: ${nothing}${near(word, objects)}`, exitCodes.error);
+    if (found.length === 0) throw new CliError(`${word}: ${emptyMessage}${near(word, objects)}`, exitCodes.error);
     for (const one of found) chosen.add(one);
   }
   return objects.filter((one) => chosen.has(one));

@@ -88,10 +88,10 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
 
 /** Warns once per command, with --json too, that the data may be stale. */
 function staleNotice({ io }: Output, host: string): (reason: string | undefined) => void {
-  let isTold = false;
+  let isReported = false;
   return (reason) => {
-    if (isTold) return;
-    isTold = true;
+    if (isReported) return;
+    isReported = true;
     const why = reason === undefined ? '' : `. ${reason}`;
     io.stderr.write(`${host} answers from its memory, which may be out of date${why}\n`);
   };

@@ -45,7 +45,7 @@ export async function logIn(
     return await oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw new CliError(`The login at ${issuer} failed: ${whyOf(error)}`, exitCodes.error, error);
+    throw new CliError(`The login at ${issuer} failed: ${errorCodeOf(error)}`, exitCodes.error, error);
   }
 }
 
@@ -95,7 +95,7 @@ async function renew(login: Login, env: Env, nowMs: number): Promise<Login> {
     await writeLogin(env, whole);
     return whole;
   } catch (error) {
-    const why = whyOf(error);
+    const why = errorCodeOf(error);
     throw new CliError(
       `The login at ${host} cannot be renewed at ${issuer} (${why}); ${again}`,
       exitCodes.unreachable,
@@ -105,7 +105,7 @@ async function renew(login: Login, env: Env, nowMs: number): Promise<Login> {
 }
 
 /** The issuer's error code, such as access_denied. */
-function whyOf(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   if (error instanceof Error && 'error' in error && typeof error.error === 'string') return error.error;
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error ? `${reasonOf(error)}: ${cause.message}` : reasonOf(error);

@@ -133,9 +133,9 @@ export class AuditLog {
 }
 
 type Files = Awaited<ReturnType<typeof auditFiles>>;
-type Meant = (entry: AuditEntry) => boolean;
+type EntryFilter = (entry: AuditEntry) => boolean;
 
-async function newest(files: Files, isMeant: Meant, limit: number): Promise<readonly AuditEntry[]> {
+async function newest(files: Files, isMeant: EntryFilter, limit: number): Promise<readonly AuditEntry[]> {
   let found: AuditEntry[] = [];
   for (const { path } of files.toReversed()) {
     const here: AuditEntry[] = [];
@@ -151,7 +151,7 @@ async function newest(files: Files, isMeant: Meant, limit: number): Promise<read
   return found;
 }
 
-async function from(files: Files, isMeant: Meant, after: number, limit: number): Promise<readonly AuditEntry[]> {
+async function from(files: Files, isMeant: EntryFilter, after: number, limit: number): Promise<readonly AuditEntry[]> {
   const found: AuditEntry[] = [];
   for (const [at, { path }] of files.entries()) {
     const next = files[at + 1];

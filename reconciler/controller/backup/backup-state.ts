@@ -58,9 +58,9 @@ export const sha256 = (data: Buffer): string => createHash('sha256').update(data
 
 /** Copies a consistent state. Append-only logs are read after it, since reading long logs would take too long for one snapshot. */
 async function copyOf(stateDir: string): Promise<readonly StateCopy[]> {
-  const state = await settled(stateDir, (path) => isWhole(path), factsOfState);
+  const state = await readUnchanged(stateDir, (path) => isWhole(path), factsOfState);
   // A log that is truncated or rotated during the copy would be copied twice or not at all.
-  const logs = await settled(
+  const logs = await readUnchanged(
     stateDir,
     (path) => !isWhole(path),
     ({ ino }) => String(ino),
@@ -75,7 +75,7 @@ const isWhole = (path: string): boolean => path.endsWith('.json');
 const factsOfState: Facts = ({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`;
 
 /** Repeats the read until none of these files was replaced during it. */
-async function settled(
+async function readUnchanged(
   stateDir: string,
   isMeant: (path: string) => boolean,
   facts: Facts,

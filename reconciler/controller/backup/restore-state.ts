@@ -10,7 +10,7 @@ import type { SetState } from '../decide/set-state.ts';
 import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
 import { sha256 } from './backup-state.ts';
 
-export interface Restored {
+export interface RestoreResult {
   readonly at: string;
   readonly files: number;
   /** Sets with a rollback in force, at the time of the backup and again now. */
@@ -18,7 +18,7 @@ export interface Restored {
 }
 
 /** Rejects without changes if the backup is damaged, newer or of another controller, or if there is state already. */
-export async function restoreState(file: string, stateDir: string, controller: string): Promise<Restored> {
+export async function restoreState(file: string, stateDir: string, controller: string): Promise<RestoreResult> {
   const there = await readdir(stateDir).catch(() => []);
   if (there.length > 0)
     throw new Error(`${stateDir} is not empty: stop the controller, move the directory away, and restore again`);
@@ -40,7 +40,7 @@ export async function restoreState(file: string, stateDir: string, controller: s
   }
 }
 
-async function unpack(file: string, folder: string, controller: string): Promise<Restored> {
+async function unpack(file: string, folder: string, controller: string): Promise<RestoreResult> {
   const damaged = (why: string): Error => new Error(`${file} cannot be restored: ${why}`);
   let head: BackupHead | undefined;
   let isWhole = false;

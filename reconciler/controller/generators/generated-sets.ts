@@ -14,7 +14,7 @@ import { decideLeaving, type MadeSet } from './decide-leaving.ts';
 import { entriesOfHosts, expand, type SetOfEntry } from './expand.ts';
 import { findDirectories } from './find-directories.ts';
 
-interface Found {
+interface GeneratorResult {
   /** The query: an answer is only valid for this one. */
   readonly asked: string;
   readonly revision: string;
@@ -22,7 +22,7 @@ interface Found {
 }
 
 interface Stored {
-  readonly found: Readonly<Record<string, Found>>;
+  readonly found: Readonly<Record<string, GeneratorResult>>;
   /** By name of the set. */
   readonly made: Readonly<Record<string, MadeSet>>;
 }

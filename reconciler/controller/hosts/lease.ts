@@ -7,7 +7,7 @@ import { pause, untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
-import { held, isFree, lockIn, LockWatch, newLock, renewed, whoAmI, type Lock } from '../../engine/notes/lock.ts';
+import { isFree, lockIn, LockWatch, newLock, ownLocks, renewed, whoAmI, type Lock } from '../../engine/notes/lock.ts';
 import { Task } from '../tasks/task.ts';
 import type { HostLink } from './host-link.ts';
 
@@ -80,14 +80,14 @@ export class Lease {
 
   /** Ends when `signal` fires, and then gives the locks back. */
   async run(signal: AbortSignal): Promise<void> {
-    held.add(this.#id);
+    ownLocks.add(this.#id);
     const look = setInterval(() => this.#look(), 250);
     this.#end = signal;
     for (const claim of this.#claims) claim.begin(() => this.#look(), signal);
     await untilAborted(signal);
     await Promise.all(this.#claims.map((claim) => claim.ended()));
     clearInterval(look);
-    held.delete(this.#id);
+    ownLocks.delete(this.#id);
   }
 
   /** Other hosts have the locks now. The old ones decide until each new one was asked for once, so an active controller stays active. */

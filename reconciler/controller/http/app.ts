@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
-import type { Asked, Gate } from './access/gate.ts';
+import type { RequestedChange, Gate } from './access/gate.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { Refusal, toRefusal } from './refusal.ts';
@@ -117,7 +117,7 @@ interface Parts {
 }
 
 /** For manual work, the path names the host and the container. */
-function hostsAndBody({ params = {}, query = {}, body }: Parts): Pick<Asked, 'hosts' | 'body'> {
+function hostsAndBody({ params = {}, query = {}, body }: Parts): Pick<RequestedChange, 'hosts' | 'body'> {
   const { host = params.host, hosts } = Object(body) as { readonly host?: string; readonly hosts?: readonly string[] };
   const named = params.name === undefined ? body : { ...query, ...Object(body), container: params.name };
   return { hosts: hosts ?? (host === undefined ? undefined : [host]), body: named };

@@ -34,7 +34,7 @@ class PlanChecker {
     this.#observed = observed;
     this.#scopes = scopesOf(observed, plan.steps.map(documentOf));
     for (const [position, step] of plan.steps.entries()) {
-      if (this.#index.has(step.id)) this.#say(step.id, 'two steps have this id');
+      if (this.#index.has(step.id)) this.#report(step.id, 'two steps have this id');
       this.#index.set(step.id, position);
       if (!this.#firstOf.has(step.address)) this.#firstOf.set(step.address, step);
       const key = `${step.kind}/${step.name}`;
@@ -58,28 +58,29 @@ class PlanChecker {
     const owned = new Set<string>();
     for (const change of this.#plan.changes) {
       if (change.guard !== undefined && change.isSplit !== true && change.steps.length > 0)
-        this.#say(change.address, 'is guarded and has steps');
+        this.#report(change.address, 'is guarded and has steps');
       for (const id of change.steps) {
         owned.add(id);
         const step = this.#plan.steps[this.#index.get(id) ?? -1];
-        if (step === undefined) this.#say(change.address, `names the step ${id}, which the plan lacks`);
-        else if (step.address !== change.address) this.#say(change.address, `names the step ${id} of another object`);
-        if (step?.action === 'delete' && change.isProtected) this.#say(id, 'deletes a protected object');
+        if (step === undefined) this.#report(change.address, `names the step ${id}, which the plan lacks`);
+        else if (step.address !== change.address)
+          this.#report(change.address, `names the step ${id} of another object`);
+        if (step?.action === 'delete' && change.isProtected) this.#report(id, 'deletes a protected object');
       }
     }
-    for (const step of this.#plan.steps) if (!owned.has(step.id)) this.#say(step.id, 'belongs to no change');
+    for (const step of this.#plan.steps) if (!owned.has(step.id)) this.#report(step.id, 'belongs to no change');
     return this.#problems.splice(0);
   }
 
-  #say(path: string, message: string): void {
+  #report(path: string, message: string): void {
     this.#problems.push({ path, message });
   }
 
   #checkNeeds(step: Step, position: number): void {
     for (const need of step.needs) {
       const at = this.#index.get(need);
-      if (at === undefined) this.#say(step.id, `needs ${need}, which the plan lacks`);
-      else if (at >= position) this.#say(step.id, `comes before ${need}, which it needs`);
+      if (at === undefined) this.#report(step.id, `needs ${need}, which the plan lacks`);
+      else if (at >= position) this.#report(step.id, `comes before ${need}, which it needs`);
     }
   }
 
@@ -92,15 +93,15 @@ class PlanChecker {
   #checkCreate(step: CreateStep): void {
     const gone = this.#deletes.get(`${step.kind}/${step.name}`);
     if (this.#liveOf(step) !== undefined && (gone === undefined || !this.#isAfter(step, gone))) {
-      this.#say(step.id, 'creates an object that exists already');
+      this.#report(step.id, 'creates an object that exists already');
     }
     for (const { kind, name, severity } of referencesIn(documentOf(step), this.#scopes)) {
       const made = this.#creates.get(`${kind}/${name}`);
       const isThere = coreKind(kind).live(this.#observed, name) !== undefined;
       if (made !== undefined && !this.#isAfter(step, made))
-        this.#say(step.id, `may run before ${made.id}, which it needs`);
+        this.#report(step.id, `may run before ${made.id}, which it needs`);
       if (made === undefined && !isThere && severity === 'error' && kind !== 'image' && kind !== 'network') {
-        this.#say(step.id, `needs ${kind}/${name}, which neither exists nor is created`);
+        this.#report(step.id, `needs ${kind}/${name}, which neither exists nor is created`);
       }
     }
   }
@@ -108,30 +109,32 @@ class PlanChecker {
   /** The old container exists under its own name, or under another one since an interrupted run. */
   #checkRebuild(step: RebuildStep): void {
     const live = this.#liveOf(step) ?? asideFor(step, this.#observed);
-    if (live === undefined) this.#say(step.id, 'works on an object that does not exist');
-    else if ('object' in live && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
+    if (live === undefined) this.#report(step.id, 'works on an object that does not exist');
+    else if ('object' in live && isProtected(documentOf(step), live))
+      this.#report(step.id, 'deletes a protected object');
   }
 
   #checkExists(step: Step): void {
     const made = this.#creates.get(`${step.kind}/${step.name}`);
     const isMade = made !== undefined && this.#isAfter(step, made);
-    if (!isMade && this.#liveOf(step) === undefined) this.#say(step.id, 'works on an object that does not exist');
+    if (!isMade && this.#liveOf(step) === undefined) this.#report(step.id, 'works on an object that does not exist');
   }
 
   #checkDelete(step: Step): void {
     const live = this.#liveOf(step);
-    if (live !== undefined && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
+    if (live !== undefined && isProtected(documentOf(step), live)) this.#report(step.id, 'deletes a protected object');
     if (coreKind(step.kind).isPermanent?.(step.name) === true)
-      this.#say(step.id, 'deletes an object that cannot be deleted');
+      this.#report(step.id, 'deletes an object that cannot be deleted');
     this.#usage ??= findUsage(this.#observed);
     this.#usageAfter ??= findUsage(projectWorld(this.#observed, this.#plan.steps));
     const address: Address = `${step.kind}/${step.name}`;
     for (const user of this.#usage.get(address) ?? []) {
       const isLeft = this.#usageAfter.get(address)?.includes(user) === true;
       const gone = this.#deletes.get(user);
-      if (isLeft) this.#say(step.id, `deletes an object that ${user} still uses`);
+      if (isLeft) this.#report(step.id, `deletes an object that ${user} still uses`);
       for (const releasing of gone === undefined ? this.#releasing(user, address) : [gone]) {
-        if (!this.#isAfter(step, releasing)) this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
+        if (!this.#isAfter(step, releasing))
+          this.#report(step.id, `may run before ${releasing.id}, which stops using it`);
       }
     }
   }

@@ -14,17 +14,19 @@ import type {
   WaitStep,
 } from './plan.ts';
 
-type Own<T extends Step> = Omit<T, 'id' | 'address' | 'kind' | 'name' | 'needs' | 'timeoutMs'>;
-type RebuildSketch = Omit<Own<RebuildStep>, 'afterwards' | 'graceMs'> & { readonly afterwards: readonly Sketch[] };
+type StepFacts<T extends Step> = Omit<T, 'id' | 'address' | 'kind' | 'name' | 'needs' | 'timeoutMs'>;
+type RebuildSketch = Omit<StepFacts<RebuildStep>, 'afterwards' | 'graceMs'> & {
+  readonly afterwards: readonly Sketch[];
+};
 export type Sketch =
-  | Own<CreateStep>
-  | Own<UpdateStep>
-  | Own<DeleteStep>
-  | Own<PowerStep>
-  | Own<WaitStep>
-  | Own<FilesStep>
-  | Own<ExecStep>
-  | Own<SnapshotStep>
+  | StepFacts<CreateStep>
+  | StepFacts<UpdateStep>
+  | StepFacts<DeleteStep>
+  | StepFacts<PowerStep>
+  | StepFacts<WaitStep>
+  | StepFacts<FilesStep>
+  | StepFacts<ExecStep>
+  | StepFacts<SnapshotStep>
   | RebuildSketch;
 
 const cleanStopMs = 30_000;

@@ -32,9 +32,9 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
 }
 
 function between(a: readonly string[], b: readonly string[]): readonly Edit[] {
-  const gone = (line: string): Edit => ({ sign: '-', line });
-  const made = (line: string): Edit => ({ sign: '+', line });
-  if (a.length * b.length > maxCells) return [...a.map(gone), ...b.map(made)];
+  const removed = (line: string): Edit => ({ sign: '-', line });
+  const added = (line: string): Edit => ({ sign: '+', line });
+  if (a.length * b.length > maxCells) return [...a.map(removed), ...b.map(added)];
   const width = b.length + 1;
   const common = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;
@@ -48,10 +48,10 @@ function between(a: readonly string[], b: readonly string[]): readonly Edit[] {
       edits.push({ sign: ' ', line: a[i] ?? '' });
       [i, j] = [i + 1, j + 1];
     } else if (i < a.length && (j === b.length || at(i + 1, j) >= at(i, j + 1))) {
-      edits.push(gone(a[i] ?? ''));
+      edits.push(removed(a[i] ?? ''));
       i += 1;
     } else {
-      edits.push(made(b[j] ?? ''));
+      edits.push(added(b[j] ?? ''));
       j += 1;
     }
   }

@@ -34,7 +34,7 @@ export class LockedError extends Error {
 }
 
 /** Locks of unfinished runs of this process. */
-export const held = new Set<string>();
+export const ownLocks = new Set<string>();
 
 export function newLock(id: string, nowMs: number, ttlMs: number, reason?: string): Lock {
   return {
@@ -72,7 +72,7 @@ export function lockIn(config: NotesConfig, set: string): Lock | undefined {
 export function isAbandoned(lock: Lock): boolean {
   if (lock.reason !== undefined || lock.boot === '' || lock.boot !== readBootId()) return false;
   const isOurs = lock.pid === process.pid && lock.start === startOf(process.pid);
-  return isOurs ? !held.has(lock.id) : startOf(lock.pid) !== lock.start;
+  return isOurs ? !ownLocks.has(lock.id) : startOf(lock.pid) !== lock.start;
 }
 
 /** The first set that someone else has locked. */
@@ -81,7 +81,7 @@ export function lockedSet(config: NotesConfig, nowMs: number): LockedError | und
     if (!key.startsWith(lockKey(''))) continue;
     const set = key.slice(lockKey('').length);
     const lock = lockIn(config, set);
-    const isFree = lock === undefined || held.has(lock.id) || isAbandoned(lock) || isOverdue(lock, nowMs);
+    const isFree = lock === undefined || ownLocks.has(lock.id) || isAbandoned(lock) || isOverdue(lock, nowMs);
     if (!isFree) return new LockedError(set, lock);
   }
   return undefined;

@@ -75,7 +75,7 @@ export async function observeInside(
       const project = projectOfLive(observed, live.object);
       const own = project === undefined ? client : client.inProject(project);
       const name = plainName(key, project);
-      const inside = await look({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
+      const inside = await readContainer({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
         async (error: unknown) => {
           // A missing file is no error here: the container itself is gone.
           if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
@@ -126,7 +126,7 @@ function wantedOf(live: Live<Container>, document: Document | undefined, set: st
   return isAsked && live.object.status_code !== statusCodes.error ? { files, made, document } : undefined;
 }
 
-interface Look {
+interface ContainerRead {
   readonly http: Http;
   readonly name: string;
   readonly wanted: ContainerReads;
@@ -134,7 +134,10 @@ interface Look {
   readonly keepsContents: boolean;
 }
 
-async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: AbortSignal): Promise<JsonObject> {
+async function readContainer(
+  { http, name, wanted, nowMs, keepsContents }: ContainerRead,
+  signal: AbortSignal,
+): Promise<JsonObject> {
   const files = filesOf(http, name);
   const declared = filesIn(wanted.document?.values ?? {});
   const seen: Record<string, Json> = {};
@@ -181,20 +184,20 @@ async function readEntry(
   files: Files,
   path: string,
   wanted: FileEntry | undefined,
-  keep: Keep | undefined,
+  keep: KeepContent | undefined,
   signal: AbortSignal,
 ): Promise<FileEntry | undefined> {
   const live = await readIfThere(files, path, signal);
   return live === undefined ? undefined : entryOf(path, live, wanted, keep);
 }
 
-type Keep = (content: Content) => void;
+type KeepContent = (content: Content) => void;
 
 async function entryOf(
   path: string,
   live: LiveEntry,
   wanted: FileEntry | undefined,
-  keep: Keep | undefined,
+  keep: KeepContent | undefined,
 ): Promise<FileEntry> {
   if (live.type === 'symlink') {
     // Real LXD returns the resolved target of a relative link.
@@ -203,14 +206,14 @@ async function entryOf(
   }
   const owner = { mode: `0${(live.mode & 0o7777).toString(8).padStart(3, '0')}`, uid: live.uid, gid: live.gid };
   if (live.type === 'directory') return { type: 'directory', ...owner };
-  const body = keep === undefined ? live.body : kept(live.body, keep);
+  const body = keep === undefined ? live.body : collected(live.body, keep);
   return { type: 'file', content: `sha256:${await sha256Of(body)}`, ...owner };
 }
 
 const maxKeptBytes = 256 * 1024;
 
 /** Passes all bytes on, and returns the whole content at the end unless it is too large. */
-async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buffer> {
+async function* collected(body: AsyncIterable<Buffer>, keep: KeepContent): AsyncIterable<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {

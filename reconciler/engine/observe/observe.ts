@@ -147,7 +147,7 @@ async function contentsOfOther(
   const { hasOwn } = scopesOf(world);
   const list = async (kind: ListedKind): Promise<readonly object[]> => {
     if (!hasOwn(kind, project)) return [];
-    const objects = await client.inProject(project).list(kind, signal).catch(notThere);
+    const objects = await client.inProject(project).list(kind, signal).catch(emptyIfMissing);
     return objects.map((object) => ({ ...object, project }));
   };
   const found = await readTables(projectKinds, list, (name) => scopedName(name, project));
@@ -158,7 +158,7 @@ async function contentsOfOther(
 }
 
 /** The project is gone, or this client may not read it. */
-function notThere(error: unknown): readonly never[] {
+function emptyIfMissing(error: unknown): readonly never[] {
   if (error instanceof ClientError && (error.status === 404 || error.status === 403)) return [];
   throw error;
 }

@@ -15,7 +15,7 @@ import {
 } from '../../core/ownership/set-state.ts';
 import type { RunResult } from '../run-result.ts';
 import {
-  held,
+  ownLocks,
   isFree,
   isOverdue,
   LockedError,
@@ -129,7 +129,7 @@ export class SetRun {
   }
 
   #begin(): void {
-    held.add(this.id);
+    ownLocks.add(this.id);
     this.#timer ??= setInterval(() => void this.#renew(), this.#ttlMs / 3);
     this.#timer.unref();
   }
@@ -137,7 +137,7 @@ export class SetRun {
   /** Never rejects. */
   async #release(shared: NotesDeps | undefined): Promise<void> {
     clearInterval(this.#timer);
-    held.delete(this.id);
+    ownLocks.delete(this.id);
     if (shared === undefined) return;
     const { set } = this.#deps;
     const release = (config: NotesConfig): Patch => (lockIn(config, set)?.id === this.id ? { [lockKey(set)]: '' } : {});

@@ -31,14 +31,14 @@ async function attempt(context: StepContext, step: PowerStep, signal: AbortSigna
   switch (step.action) {
     case 'start':
       if (before === statusCodes.running) return 'it was already running';
-      return act(context, step, { action: before === statusCodes.frozen ? 'unfreeze' : 'start' }, signal);
+      return changeState(context, step, { action: before === statusCodes.frozen ? 'unfreeze' : 'start' }, signal);
     case 'stop':
       if (before === undefined || before === statusCodes.stopped) return 'it was already stopped';
       return interrupt(context, step, 'stop', signal);
     case 'restart':
-      if (before === statusCodes.stopped) return act(context, step, { action: 'start' }, signal);
+      if (before === statusCodes.stopped) return changeState(context, step, { action: 'start' }, signal);
       // A frozen container cannot shut down by itself.
-      if (before === statusCodes.frozen) await act(context, step, { action: 'unfreeze' }, signal);
+      if (before === statusCodes.frozen) await changeState(context, step, { action: 'unfreeze' }, signal);
       return interrupt(context, step, 'restart', signal);
     default:
       return assertNever(step.action);
@@ -52,11 +52,11 @@ async function interrupt(
   action: 'stop' | 'restart',
   signal: AbortSignal,
 ): Promise<Note> {
-  if (step.force === 'at-once') return act(context, step, { action, force: true }, signal);
+  if (step.force === 'at-once') return changeState(context, step, { action, force: true }, signal);
   // The API takes whole seconds, and 0 would mean force.
   const timeout = Math.max(1, Math.ceil(step.graceMs / 1000));
   try {
-    return await act(context, step, { action, timeout }, signal);
+    return await changeState(context, step, { action, timeout }, signal);
   } catch (error) {
     signal.throwIfAborted();
     const isTooSlow = error instanceof ClientError && error.code === 'operationFailed';
@@ -64,14 +64,14 @@ async function interrupt(
   }
   const status = await statusOf(context, step, signal);
   if (status === undefined || status === statusCodes.stopped) {
-    return action === 'stop' ? undefined : act(context, step, { action: 'start' }, signal);
+    return action === 'stop' ? undefined : changeState(context, step, { action: 'start' }, signal);
   }
   context.onProgress(`no clean ${action} in ${timeout} s, killing it`);
-  await act(context, step, { action, force: true }, signal);
+  await changeState(context, step, { action, force: true }, signal);
   return `killed: no clean ${action} in ${timeout} s`;
 }
 
-async function act(
+async function changeState(
   context: StepContext,
   step: PowerStep,
   body: ContainerStatePut,

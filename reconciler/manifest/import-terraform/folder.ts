@@ -35,7 +35,7 @@ interface Candidate {
   readonly row: TypeRow;
 }
 
-export interface Stays {
+export interface StayingResource {
   readonly address: string;
   readonly note: Note;
 }
@@ -45,7 +45,7 @@ export interface Decided {
   readonly files: readonly ParsedFile[];
   readonly folder: Folder;
   readonly converted: ReadonlyMap<Block, TypeRow>;
-  readonly stays: readonly Stays[];
+  readonly stays: readonly StayingResource[];
 }
 
 const isPeerType = (block: Block): boolean =>
@@ -58,7 +58,7 @@ const addressOf = ({ name, labels }: Block): string =>
 
 export function decideFolder(files: readonly ParsedFile[], remotes: ReadonlyMap<string, ImageServer>): Decided {
   const candidates: Candidate[] = [];
-  const stays: Stays[] = [];
+  const stays: StayingResource[] = [];
   const blocks = new Map<string, Block>();
   for (const file of files)
     for (const block of blocksOf(file)) {
@@ -92,7 +92,7 @@ function rowOf({ name, labels }: Block): TypeRow | undefined {
   return Object.hasOwn(rows, short) ? rows[short] : undefined;
 }
 
-function staying(file: ParsedFile, at: number, address: string, why: string): Stays {
+function staying(file: ParsedFile, at: number, address: string, why: string): StayingResource {
   const { lineOf } = new Source(file.from, file.text, noFolder, file.lineOf);
   return { address, note: { file: file.from, line: lineOf(at), text: `${address} stays with its provider: ${why}` } };
 }
@@ -127,14 +127,14 @@ export interface Written {
   readonly notes: readonly Note[];
 }
 
-export interface How {
+export interface ConversionPlace {
   readonly states: States;
   readonly isRoot: boolean;
   /** At least one resource of the configuration stays with its provider. */
   readonly keepsProvider: boolean;
 }
 
-export function writeFolder({ files, folder, converted, stays }: Decided, how: How): Written {
+export function writeFolder({ files, folder, converted, stays }: Decided, how: ConversionPlace): Written {
   const texts = new Map<string, string>();
   const states: string[] = [];
   const notes: Note[] = stays.map(({ note }) => note);
@@ -161,7 +161,7 @@ function itemEdits(
   item: Item,
   source: Source,
   converted: Decided['converted'],
-  how: How,
+  how: ConversionPlace,
   place: { isRequired: boolean },
 ): readonly Edit[] {
   if (item.type === 'argument') return source.editsOf(item.value);
@@ -186,7 +186,12 @@ function itemEdits(
 }
 
 /** Adds our entry to required_providers; the old one stays while the state needs it. */
-function requiredEdits(block: Block, source: Source, how: How, place: { isRequired: boolean }): readonly Edit[] {
+function requiredEdits(
+  block: Block,
+  source: Source,
+  how: ConversionPlace,
+  place: { isRequired: boolean },
+): readonly Edit[] {
   place.isRequired = true;
   const olds = block.items.filter((item) => item.type === 'argument' && /^(lxd|incus)$/.test(item.name));
   const aliases = olds.flatMap((item) => (item.type === 'argument' ? aliasesOf(item.value, source) : []));
@@ -218,7 +223,7 @@ function noteOutside(block: Block, source: Source): void {
 }
 
 /** `providers = { lxd = lxd.west }` of a module. */
-function passedEdits(block: Block, source: Source, how: How): readonly Edit[] {
+function passedEdits(block: Block, source: Source, how: ConversionPlace): readonly Edit[] {
   const passed = argumentOf(block, 'providers')?.value;
   if (passed?.type !== 'object') return [];
   return passed.items.flatMap(({ key, value }): readonly Edit[] => {

@@ -32,7 +32,7 @@ export const insideText = (text: string): string => {
 };
 
 /** A repeated block, an element of a list of objects, or the content of a `dynamic` block. */
-export interface Given {
+export interface BlockForm {
   readonly at: number;
   readonly values: ReadonlyMap<string, Expression>;
   readonly scope: Scope;
@@ -41,8 +41,8 @@ export interface Given {
 }
 
 /** All blocks of a name, in any notation. */
-export function givenOf(items: readonly Item[], source: Source): readonly Given[] {
-  return items.flatMap((item): readonly Given[] => {
+export function blocksNamed(items: readonly Item[], source: Source): readonly BlockForm[] {
+  return items.flatMap((item): readonly BlockForm[] => {
     if (item.type === 'argument') return listOf(item.value).map((value) => ({ ...fromObject(value), scope: {} }));
     if (item.name !== 'dynamic') return [{ at: item.start, values: valuesOf(item), scope: {} }];
     return [fromDynamic(item, source)];
@@ -72,7 +72,7 @@ export function valuesOf(block: Block): ReadonlyMap<string, Expression> {
   );
 }
 
-function fromDynamic(block: Block, source: Source): Given {
+function fromDynamic(block: Block, source: Source): BlockForm {
   const name = block.labels[0]?.text ?? '';
   const each = argumentOf(block, 'for_each')?.value;
   const content = block.items.find((item): item is Block => item.type === 'block' && item.name === 'content');
@@ -89,7 +89,7 @@ function fromDynamic(block: Block, source: Source): Given {
 }
 
 /** A map of these blocks: an object, and a comprehension for each dynamic block. */
-export function mapText(given: readonly Given[], entry: (given: Given) => Entry, indent: number): string {
+export function mapText(given: readonly BlockForm[], entry: (given: BlockForm) => Entry, indent: number): string {
   const plain = given
     .filter(({ loop }) => loop === undefined)
     .map((each): Entry => {

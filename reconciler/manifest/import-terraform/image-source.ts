@@ -1,7 +1,7 @@
 // Converts image sources of instances and image resources: `images:debian/12` becomes the server of that remote and an alias.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { knownRemotes, type Provider } from '../terraform-json/types/ported-parts.ts';
-import { fromObject, givenOf, insideText, objectText, quoted, type Entry } from './hcl-text.ts';
+import { fromObject, blocksNamed, insideText, objectText, quoted, type Entry } from './hcl-text.ts';
 import type { Block } from './read-body.ts';
 import type { Group } from './rows.ts';
 import { argumentOf, Kept, literalText, referred, type ImageServer, type Source } from './source.ts';
@@ -14,7 +14,7 @@ export const containerSource: Group = {
   make(items, source, block) {
     const image = argumentOf(block, 'image')?.value;
     const file = argumentOf(block, 'source_file')?.value;
-    const copies = givenOf(
+    const copies = blocksNamed(
       items.filter(({ name }) => name === 'source_instance'),
       source,
     );

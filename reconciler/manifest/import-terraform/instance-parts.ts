@@ -1,17 +1,17 @@
 // Converts devices, limits, files, commands and waits of an LXD or Incus instance into arguments of gantry_container.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
-import { fromObject, givenOf, keyText, mapText, objectText, type Entry, type Given } from './hcl-text.ts';
+import { fromObject, blocksNamed, keyText, mapText, objectText, type Entry, type BlockForm } from './hcl-text.ts';
 import type { Item } from './read-body.ts';
 import type { Group } from './rows.ts';
 import { Kept, literalOf, type Source } from './source.ts';
 
-function needed({ values, at }: Given, name: string, what: string): Expression {
+function needed({ values, at }: BlockForm, name: string, what: string): Expression {
   const value = values.get(name);
   if (value === undefined) throw new Kept(at, `${what} has no ${name}`);
   return value;
 }
 
-const refuseOthers = (given: Given, known: readonly string[], what: string): void => {
+const refuseOthers = (given: BlockForm, known: readonly string[], what: string): void => {
   for (const [name, value] of given.values)
     if (!known.includes(name)) throw new Kept(value.start, `${what}: ${name} is not carried over`);
 };
@@ -21,10 +21,10 @@ export const devices: Group = {
   make: (items, source) =>
     items.every((item) => item.type === 'argument' && item.name === 'devices')
       ? undefined
-      : `devices = ${mapText(givenOf(items, source), (given) => deviceEntry(given, source), 2)}`,
+      : `devices = ${mapText(blocksNamed(items, source), (given) => deviceEntry(given, source), 2)}`,
 };
 
-function deviceEntry(given: Given, source: Source): Entry {
+function deviceEntry(given: BlockForm, source: Source): Entry {
   refuseOthers(given, ['name', 'type', 'properties'], 'device');
   const name = source.render(needed(given, 'name', 'device'), given.scope);
   const type = source.render(needed(given, 'type', 'device'), given.scope);
@@ -82,7 +82,7 @@ function withEntries(text: string, entries: readonly Entry[]): string {
 
 export const files: Group = {
   takes: ['file'],
-  make: (items, source) => `files = ${mapText(givenOf(items, source), (given) => fileEntry(given, source), 2)}`,
+  make: (items, source) => `files = ${mapText(blocksNamed(items, source), (given) => fileEntry(given, source), 2)}`,
 };
 
 /** The default mode of those providers. */
@@ -96,7 +96,7 @@ const fileNames: Readonly<Record<string, string>> = {
   mode: 'mode',
 };
 
-function fileEntry(given: Given, source: Source): Entry {
+function fileEntry(given: BlockForm, source: Source): Entry {
   refuseOthers(
     given,
     [...Object.keys(fileNames), 'target_path', 'target_file', 'create_directories', 'append'],
@@ -129,7 +129,7 @@ const triggers: Readonly<Record<string, string>> = { once: '"create"', on_change
 export const commands: Group = {
   takes: ['exec', 'execs'],
   make(items, source) {
-    const named = items.flatMap((item): readonly [string, Given][] => {
+    const named = items.flatMap((item): readonly [string, BlockForm][] => {
       if (item.name !== 'execs') return [];
       if (item.type !== 'argument') throw new Kept(item.start, 'execs is written as a block');
       return [...fromObject(item.value).values].map(([name, value]) => [
@@ -137,7 +137,7 @@ export const commands: Group = {
         { ...fromObject(value), scope: {} },
       ]);
     });
-    const listed = givenOf(
+    const listed = blocksNamed(
       items.filter(({ name }) => name !== 'execs'),
       source,
     );
@@ -153,7 +153,7 @@ export const commands: Group = {
 };
 
 /** The provider for LXD ignores failing commands by default. */
-function commandText(given: Given, source: Source, failsByDefault: string): string {
+function commandText(given: BlockForm, source: Source, failsByDefault: string): string {
   refuseOthers(given, [...Object.keys(commandNames), 'timeout', 'trigger'], 'exec');
   const render = (value: Expression): string => source.render(value, given.scope);
   const entries = [...given.values].map(([name, value]): Entry => {
@@ -178,7 +178,7 @@ export const waits: Group = {
   takes: ['wait_for', 'wait_for_network'],
   make(items, source) {
     const old = items.find((item) => item.name === 'wait_for_network');
-    const given = givenOf(
+    const given = blocksNamed(
       items.filter((item) => item !== old),
       source,
     );
@@ -192,7 +192,7 @@ export const waits: Group = {
   },
 };
 
-function waitText(given: Given, source: Source): readonly string[] {
+function waitText(given: BlockForm, source: Source): readonly string[] {
   refuseOthers(given, ['type', 'nic', 'delay'], 'wait_for');
   const type = needed(given, 'type', 'wait_for');
   const word = literalOf(type);
@@ -217,7 +217,10 @@ export const timeouts: Group = {
   make: ([item], source) =>
     item?.type === 'block'
       ? `timeouts = ${objectText(
-          [...(givenOf([item], source)[0]?.values ?? [])].map(([name, value]): Entry => [name, source.render(value)]),
+          [...(blocksNamed([item], source)[0]?.values ?? [])].map(([name, value]): Entry => [
+            name,
+            source.render(value),
+          ]),
           2,
         )}`
       : undefined,

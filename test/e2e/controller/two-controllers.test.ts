@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Reloader } from '../../../reconciler/controller/reload/reloader.ts';
 import { lockKey } from '../../../reconciler/core/ownership/set-state.ts';
-import { held, lockIn, newLock, type Lock } from '../../../reconciler/engine/notes/lock.ts';
+import { ownLocks, lockIn, newLock, type Lock } from '../../../reconciler/engine/notes/lock.ts';
 import {
   openControllerWorld,
   profileText,
@@ -116,8 +116,8 @@ describe('two controllers', () => {
   test('a controller with too few locks releases them, so that two that start together do not block each other', async () => {
     // The third host is away, and a holder that never gets a second lock has the lock of the second host.
     await world.daemons[2]?.close();
-    held.add('rival');
-    ends.push(() => held.delete('rival'));
+    ownLocks.add('rival');
+    ends.push(() => ownLocks.delete('rival'));
     const lock = async (text: string): Promise<unknown> =>
       world.daemons[1]?.client.patchServer({ config: { [lockKey(lockSet)]: text } });
     await lock(JSON.stringify(newLock('rival', Date.now(), 600_000)));

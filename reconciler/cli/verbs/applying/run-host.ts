@@ -60,7 +60,7 @@ export class KeptHost {
       connect: () => this.#connect(),
       onStatus: ({ status, message = '' }) => {
         if (end.aborted) return;
-        if (status === 'offline') this.#tellWaiting(message);
+        if (status === 'offline') this.#reportWaiting(message);
         deps.onState();
       },
     });
@@ -194,7 +194,7 @@ export class KeptHost {
     }
   }
 
-  #tellWaiting(why: string): void {
+  #reportWaiting(why: string): void {
     const text = `Waiting for the server: ${why}. Retrying`;
     this.#note(text);
     const fields = { diagnostic: { severity: 'warning', summary: why, detail: '' } };

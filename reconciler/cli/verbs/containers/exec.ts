@@ -62,7 +62,7 @@ export async function runInside(
     try {
       const ended = await session.exited;
       // If there was output, the shell has printed its own error.
-      if (session.outputBytes() === 0) tellUnrunnable(io, name, command[0] ?? '', ended);
+      if (session.outputBytes() === 0) reportUnrunnable(io, name, command[0] ?? '', ended);
       return ended;
     } finally {
       context.stop.removeEventListener('abort', interrupt);
@@ -72,7 +72,7 @@ export async function runInside(
   return exitCodeOfCommand(code);
 }
 
-function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
+function reportUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
   const why = code === 127 ? 'command not found' : code === 126 ? 'it cannot be executed' : undefined;
   if (why !== undefined)
     stderr.write(`Error: ${command} in ${name}: ${why} (or it exited with ${code} without output)\n`);

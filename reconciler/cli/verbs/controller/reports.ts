@@ -56,7 +56,7 @@ export const showLogs: Run<LogsOptions> = (context, [set]) =>
     if (set !== undefined) await readOverview(api, set);
     const asked = { set, level, limit: parseCount('--limit', limit) };
     // The stream opens before the list is read, so that no line is lost in between.
-    const events = follow === true ? begun(api.events(context.stop)) : undefined;
+    const events = follow === true ? prefetched(api.events(context.stop)) : undefined;
     const earlier = await api.get<readonly LogLine[]>(withQuery('/api/v1/logs', asked));
     for (const line of earlier) printLine(context, line);
     if (events === undefined) return exitCodes.ok;
@@ -67,7 +67,7 @@ export const showLogs: Run<LogsOptions> = (context, [set]) =>
   });
 
 /** The same events, with the first one already requested. */
-function begun<T>(events: AsyncGenerator<T, void, void>): AsyncIterable<T> {
+function prefetched<T>(events: AsyncGenerator<T, void, void>): AsyncIterable<T> {
   const first = events.next();
   first.catch(() => undefined);
   return {

@@ -7,7 +7,7 @@ import { CliError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import type { Command, Context, Run } from '../../session/context.ts';
 import type { StartOptions, StopOptions } from './daily-verbs.ts';
-import { runOnTargets, type Action, type Done, type Target } from './targets.ts';
+import { runOnTargets, type Action, type ActionResult, type Target } from './targets.ts';
 
 type Word = 'start' | 'stop' | 'restart' | 'pause';
 
@@ -44,7 +44,7 @@ const power = (word: Word): Action<StopOptions> => ({
   },
 });
 
-function outcome(word: Word, { name, owners }: Target, isChanged: boolean): Done {
+function outcome(word: Word, { name, owners }: Target, isChanged: boolean): ActionResult {
   const verb = isChanged ? participles[word] : already[word];
   const [owner] = owners;
   const isKept = isChanged && (word === 'stop' || word === 'pause') && owner !== undefined;

@@ -22,7 +22,7 @@ export interface Target {
   readonly host?: string;
 }
 
-export interface Done {
+export interface ActionResult {
   /** `container/web stopped`. */
   readonly text: string;
   /** Added to the name in JSON. */
@@ -36,7 +36,7 @@ export interface Action<O extends HostOptions> {
   readonly takesKinds?: boolean;
   /** Throws to refuse the action before any object changes. */
   readonly prepare?: (context: Context<O>, targets: readonly Target[]) => Promise<void> | void;
-  readonly act: (context: Context<O>, client: Client, target: Target) => Promise<Done>;
+  readonly act: (context: Context<O>, client: Client, target: Target) => Promise<ActionResult>;
 }
 
 export const addressOf = ({ kind, name, host }: Target): string =>
@@ -50,7 +50,7 @@ export const runOnTargets =
     return withClient(context, async (client) => {
       const targets = inOrder(selectObjects(words, await listTargets(client, words, context.stop)));
       await action.prepare?.(context, targets);
-      return worstCode(await actOnEach(context, targets, (one) => action.act(context, client, one)));
+      return worstCode(await runOnEach(context, targets, (one) => action.act(context, client, one)));
     });
   };
 
@@ -77,7 +77,7 @@ async function runOnHosts<O extends HostOptions>(
     hosts.filter(({ host }) => targets.some((one) => one.host === host.name)),
     ({ host, context: own }) =>
       withClient(own, (client) =>
-        actOnEach(
+        runOnEach(
           context,
           targets.filter((one) => one.host === host.name),
           (one) => action.act(own, client, one),
@@ -129,10 +129,10 @@ const inOrder = (targets: readonly Target[]): readonly Target[] =>
   targets.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 
 /** One after the other; a failure is reported and the others follow. */
-async function actOnEach(
+async function runOnEach(
   context: Command,
   targets: readonly Target[],
-  act: (target: Target) => Promise<Done>,
+  act: (target: Target) => Promise<ActionResult>,
 ): Promise<readonly ExitCode[]> {
   const codes: ExitCode[] = [];
   for (const target of targets) {
@@ -151,7 +151,7 @@ async function actOnEach(
   return codes;
 }
 
-function printDone(context: Output, { kind, name, host }: Target, { text, json, note }: Done): void {
+function printDone(context: Output, { kind, name, host }: Target, { text, json, note }: ActionResult): void {
   const where = host === undefined ? {} : { host };
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
   else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);

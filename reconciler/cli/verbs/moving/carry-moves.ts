@@ -61,7 +61,7 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
   const { id, pool, name, description, config } = move;
   for (const user of move.stops) await stopForMove(inProjectOf(carrier, user), user);
   await own.progress.record(id, { stage: 'begun' });
-  await settle(own, name);
+  await awaitOperations(own, name);
   // A killed run may have left an incomplete copy, so it is copied again.
   if (await has(to, 'storage_volume', `${pool}/${name}`, signal))
     await to.operations.run(() => to.delete('storage_volume', `${pool}/${name}`, signal), signal);
@@ -84,7 +84,7 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
   const { id, name } = move;
   const ran = progress.entries.get(id)?.ran ?? move.isRunning;
   if (progress.entries.get(id) === undefined) await progress.record(id, { stage: 'begun', ran });
-  await settle(carrier, name);
+  await awaitOperations(carrier, name);
   try {
     // A complete copy may already run on the target, so it is not overwritten.
     if (progress.entries.get(id)?.stage !== 'copied') await copyWhole(carrier, move, ran);
@@ -159,7 +159,7 @@ async function startAgain({ from, to, progress, signal }: Carrier, id: string, n
 }
 
 /** Waits until the operations of a killed run have ended on both servers and undone their partial work. */
-async function settle({ from, to, signal }: Carrier, name: string): Promise<void> {
+async function awaitOperations({ from, to, signal }: Carrier, name: string): Promise<void> {
   await Promise.all([from, to].map((client) => waitForRunning(client, 'container', name, signal)));
 }
 

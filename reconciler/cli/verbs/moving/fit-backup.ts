@@ -35,7 +35,7 @@ async function* fitted(
     yield begun.subarray(end.padded);
     begun = undefined;
   }
-  if (begun !== undefined) throw odd('it ends too early');
+  if (begun !== undefined) throw malformed('it ends too early');
 }
 
 /** Undefined: more has to be read. */
@@ -43,7 +43,7 @@ function endOfIndex(begun: Buffer): { readonly content: number; readonly padded:
   if (begun.length < blockBytes) return undefined;
   const name = begun.toString('utf8', 0, 100).replace(/\0.*$/s, '');
   const size = Number.parseInt(begun.toString('latin1', 124, 136), 8);
-  if (name !== indexName || !(size <= maxIndexBytes)) throw odd(`it begins with ${JSON.stringify(name)}`);
+  if (name !== indexName || !(size <= maxIndexBytes)) throw malformed(`it begins with ${JSON.stringify(name)}`);
   return { content: blockBytes + size, padded: blockBytes + Math.ceil(size / blockBytes) * blockBytes };
 }
 
@@ -57,5 +57,5 @@ function fitIndex(text: string, { devices, drops }: Pick<ContainerMove, 'devices
   return Buffer.from(JSON.stringify({ ...index, config: { ...config, container: fits } }));
 }
 
-const odd = (why: string): CliError =>
+const malformed = (why: string): CliError =>
   new CliError(`the backup of the source is not as LXD writes it: ${why}. Move without --exact`, exitCodes.error);

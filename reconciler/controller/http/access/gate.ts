@@ -17,7 +17,7 @@ export interface GateDeps {
 }
 
 /** A requested change. */
-export interface Asked {
+export interface RequestedChange {
   readonly endpoint: Pick<Endpoint, 'id' | 'right'>;
   readonly caller: ApiCaller;
   readonly from: string;
@@ -45,7 +45,7 @@ export class Gate {
   }
 
   /** Records a change that the caller has no right to at all. */
-  async noteDenied(asked: Asked, error: unknown): Promise<void> {
+  async noteDenied(asked: RequestedChange, error: unknown): Promise<void> {
     if (asked.endpoint.right === undefined) return;
     const entry = { ...this.#noteOf(asked), outcome: 'denied', message: toRefusal(error).message } as const;
     // The change is refused anyway, so a failed entry is no reason to fail.
@@ -53,13 +53,13 @@ export class Gate {
   }
 
   /** Throws Refusal. Writes no audit entry. */
-  allow(asked: Asked): void {
+  allow(asked: RequestedChange): void {
     const denied = this.#denied(asked);
     if (denied !== undefined) throw denied;
   }
 
   /** Does the work of an allowed change, with audit entries before and after it. Throws Refusal. */
-  async change<T>(asked: Asked, work: () => Promise<T>): Promise<T> {
+  async change<T>(asked: RequestedChange, work: () => Promise<T>): Promise<T> {
     const { audit } = this.#deps;
     const note = this.#noteOf(asked);
     const denied = this.#denied(asked);
@@ -97,7 +97,7 @@ export class Gate {
     return this.#deps.settings.auth?.grants ?? [];
   }
 
-  #denied({ endpoint, caller, set, hosts, body }: Asked): Refusal | undefined {
+  #denied({ endpoint, caller, set, hosts, body }: RequestedChange): Refusal | undefined {
     const overview = this.#deps.controller.overview();
     const facts = set === undefined ? hostsOfSet(overview, '', hosts ?? []) : hostsOfSet(overview, set, hosts);
     const rights = this.#rightsOf(endpoint, set, body);
@@ -114,7 +114,7 @@ export class Gate {
   }
 
   /** A resume without an id also ends a rollback, so it needs that right too. */
-  #rightsOf({ id, right }: Asked['endpoint'], set: string | undefined, body: unknown): readonly Right[] {
+  #rightsOf({ id, right }: RequestedChange['endpoint'], set: string | undefined, body: unknown): readonly Right[] {
     if (right === undefined) return [];
     if (id !== 'resume') return [right];
     const { id: which } = Object(body) as { readonly id?: string };
@@ -124,7 +124,14 @@ export class Gate {
     return isHeld ? [right, 'rollback'] : [right];
   }
 
-  #noteOf({ endpoint, caller, from, set, hosts, body }: Asked): Omit<AuditEntry, 'id' | 'number' | 'at' | 'outcome'> {
+  #noteOf({
+    endpoint,
+    caller,
+    from,
+    set,
+    hosts,
+    body,
+  }: RequestedChange): Omit<AuditEntry, 'id' | 'number' | 'at' | 'outcome'> {
     const { reason, ...request } = Object(body) as { readonly reason?: string };
     return {
       who: caller.name ?? 'anonymous',

@@ -11,7 +11,7 @@ export interface Grantee {
   readonly groups?: readonly string[];
 }
 
-export interface Wanted {
+export interface WantedRight {
   readonly right: Right;
   /** Absent: the right is not about a set, as for a console. */
   readonly set?: string;
@@ -19,7 +19,7 @@ export interface Wanted {
   readonly hosts?: readonly HostFacts[];
 }
 
-export function allows(grants: readonly GrantSettings[], who: Grantee, { right, set, hosts }: Wanted): boolean {
+export function allows(grants: readonly GrantSettings[], who: Grantee, { right, set, hosts }: WantedRight): boolean {
   if (who.role === 'operate') return true;
   // A grant is useless without the role to view.
   if (who.role === undefined) return false;

@@ -21,10 +21,10 @@ export class InstanceMaker {
 
   all(): readonly Instance[] {
     const repeated = this.#module.repetition(this.#resource) ?? [];
-    return repeated.map(({ key, context }) => this.#one(key, context));
+    return repeated.map(({ key, context }) => this.#instance(key, context));
   }
 
-  #one(key: string, context: Context): Instance {
+  #instance(key: string, context: Context): Instance {
     const resource = this.#resource;
     const module = this.#module;
     const { type: typeName, name: resourceName, mode } = resource;
@@ -32,7 +32,7 @@ export class InstanceMaker {
     const address = `${module.address}${mode === 'data' ? 'data.' : ''}${typeName}.${resourceName}${key}`;
     module.judge('precondition', resource, context);
     const args = this.#arguments(context);
-    const values = mode === 'data' ? this.#read(args) : this.#seen(args, name);
+    const values = mode === 'data' ? this.#read(args) : this.#valuesOf(args, name);
     if (isKnown(values)) module.judge('postcondition', resource, { ...context, self: values });
     const sensitive = Object.keys(args).filter((each) => module.references.isTainted(resource.body[each] ?? null));
     return {
@@ -73,7 +73,7 @@ export class InstanceMaker {
   }
 
   /** The value of a managed resource: written arguments, and known values of the others. */
-  #seen(args: ValueMap, name: string): ValueMap {
+  #valuesOf(args: ValueMap, name: string): ValueMap {
     const type = this.#type;
     const shapes = type?.shapes ?? {};
     const own = mapFrom(

@@ -22,7 +22,7 @@ interface ModuleInput extends Pick<Module, 'tree' | 'shared' | 'references' | 'a
   readonly call?: Context;
 }
 
-type Found = { readonly value: Value; readonly used: number } | undefined;
+type Resolved = { readonly value: Value; readonly used: number } | undefined;
 
 export class ModuleEvaluation implements Module {
   readonly tree: ModuleTree;
@@ -132,23 +132,23 @@ export class ModuleEvaluation implements Module {
     return { files: this.shared.files, resolve: (names) => this.#resolve(names, context) };
   }
 
-  #resolve(names: readonly string[], context: Context): Found {
+  #resolve(names: readonly string[], context: Context): Resolved {
     const [first = '', second = '', third = ''] = names;
     switch (first) {
       case 'var':
-        return found(this.#variable(second), 2);
+        return resolved(this.#variable(second), 2);
       case 'local':
-        return found(this.#local(second), 2);
+        return resolved(this.#local(second), 2);
       case 'each':
-        return second === 'key' || second === 'value' ? found(context.each?.[second], 2) : undefined;
+        return second === 'key' || second === 'value' ? resolved(context.each?.[second], 2) : undefined;
       case 'count':
-        return second === 'index' ? found(context.count, 2) : undefined;
+        return second === 'index' ? resolved(context.count, 2) : undefined;
       case 'self':
-        return found(context.self, 1);
+        return resolved(context.self, 1);
       case 'path':
-        return found(this.#path(second), 2);
+        return resolved(this.#path(second), 2);
       case 'terraform':
-        return second === 'workspace' ? found('default', 2) : undefined;
+        return second === 'workspace' ? resolved('default', 2) : undefined;
       case 'data':
         return this.#resource(this.tree.config.data.get(`${second}.${third}`), 3);
       case 'module':
@@ -173,7 +173,7 @@ export class ModuleEvaluation implements Module {
 
   #readVariable(name: string, piece: Piece): Value {
     try {
-      const value = readVariable(piece, this.#given(name));
+      const value = readVariable(piece, this.#setting(name));
       if (value === undefined) {
         this.#memo.refuse('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
         return unknown;
@@ -187,7 +187,7 @@ export class ModuleEvaluation implements Module {
     }
   }
 
-  #given(name: string): VariableSetting | undefined {
+  #setting(name: string): VariableSetting | undefined {
     const { call } = this.tree;
     if (call === undefined || this.parent === undefined) return this.shared.given.get(name);
     const written = call.body[name];
@@ -208,13 +208,13 @@ export class ModuleEvaluation implements Module {
     return this.#memo.value(`output.${name}`, piece, make);
   }
 
-  #resource(resource: Resource | undefined, used: number): Found {
+  #resource(resource: Resource | undefined, used: number): Resolved {
     if (resource === undefined) return undefined;
     const { typeOf, dataTypeOf } = this.shared;
     const type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
     // The declaration was reported already.
-    if (type === undefined) return found(unknown, used);
-    return found(this.#gatheredOf(resource), used);
+    if (type === undefined) return resolved(unknown, used);
+    return resolved(this.#gatheredOf(resource), used);
   }
 
   /** Computed once for all references. */
@@ -232,22 +232,22 @@ export class ModuleEvaluation implements Module {
   }
 
   /** One output, or all outputs of all instances. */
-  #module(name: string, output: string | undefined): Found {
+  #module(name: string, output: string | undefined): Resolved {
     const call = this.tree.config.modules.get(name);
     if (call === undefined) return undefined;
-    if (!this.tree.children.has(name)) return found(unknown, output === undefined ? 2 : 3);
+    if (!this.tree.children.has(name)) return resolved(unknown, output === undefined ? 2 : 3);
     const instances = this.#callsOf(name);
     const isOne = call.body['count'] === undefined && call.body['for_each'] === undefined;
     const [only] = instances;
     if (isOne && output !== undefined)
-      return only === undefined ? found(unknown, 3) : found(only[1].#output(output), 3);
+      return only === undefined ? resolved(unknown, 3) : resolved(only[1].#output(output), 3);
     const values = instances.map(([key, module]) => {
       const outputs = [...module.tree.config.outputs.keys()].map(
         (each) => [each, orUnknown(module.#output(each))] as const,
       );
       return [key, mapFrom(outputs)] as const;
     });
-    return found(gathered(call, values), 2);
+    return resolved(gathered(call, values), 2);
   }
 
   #callsOf(name: string): readonly (readonly [string, ModuleEvaluation])[] {
@@ -284,7 +284,8 @@ export class ModuleEvaluation implements Module {
   }
 }
 
-const found = (value: Value | undefined, used: number): Found => (value === undefined ? undefined : { value, used });
+const resolved = (value: Value | undefined, used: number): Resolved =>
+  value === undefined ? undefined : { value, used };
 
 /** The module after those that call it. */
 const chainOf = (module: Module): readonly Module[] =>

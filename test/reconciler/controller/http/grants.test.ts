@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import type { AuditEntry } from '../../../../reconciler/controller/contract/index.ts';
-import { allows, type Wanted } from '../../../../reconciler/controller/http/access/grants.ts';
+import { allows, type WantedRight } from '../../../../reconciler/controller/http/access/grants.ts';
 import { aSet, FakeController } from '../../../support/controller/fake-controller.ts';
 import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -65,7 +65,7 @@ describe('a grant', () => {
     { groups: ['ops'], rights: ['approve'] as const },
   ];
   const bob = { role: 'view', token: { name: 'bob' } } as const;
-  test.each<[string, object, Wanted, boolean]>([
+  test.each<[string, object, WantedRight, boolean]>([
     ['its host', bob, { right: 'sync', set: 'web', hosts: [web] }, true],
     ['another host', bob, { right: 'sync', set: 'web', hosts: [db] }, false],
     ['both hosts', bob, { right: 'sync', set: 'web', hosts: [web, db] }, false],
