@@ -20,6 +20,8 @@ export interface LinkDeps {
   readonly onStatus: (status: HostStatus) => void;
   /** Absent: the address and the certificates of the host are used. */
   readonly connect?: () => Promise<Client>;
+  /** Asks whether the connection may still be used: at each whole look and before each run. Throws why not. */
+  readonly check?: (client: Client, signal: AbortSignal) => Promise<void>;
 }
 
 type Listener = (occasion: Occasion) => void;
@@ -116,6 +118,11 @@ export class HostLink {
     this.#lookNow();
   }
 
+  /** Throws where the host lets the connection reach other things than it should. */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#deps.check?.(this.#opened(), signal);
+  }
+
   /** After own changes: their events come too, but later. */
   forgetLists(): void {
     this.#lists?.forget();
@@ -147,7 +154,7 @@ export class HostLink {
 
   async #look(occasion: Occasion, signal: AbortSignal): Promise<void> {
     if (occasion.isWhole) {
-      await this.#opened().server(signal);
+      await (this.#deps.check?.(this.#opened(), signal) ?? this.#opened().server(signal));
       this.#lists?.forget();
       this.#book?.forget();
     } else await this.#lists?.refresh(occasion.seen, signal);

@@ -33,8 +33,9 @@ export class TenantLinks {
       return found;
     }
     const deps = this.#deps(tenant);
+    const check = (client: Client, signal: AbortSignal) => checkRestriction(client, own, tenant.name, signal);
     const connect = () => connectRestricted(own, tenant.name, deps.parallelism);
-    const link = new HostLink(own, { ...deps, connect });
+    const link = new HostLink(own, { ...deps, connect, check });
     this.#links.set(key, link);
     this.#open.add(link);
     return link;
@@ -68,7 +69,7 @@ async function connectRestricted(host: Host, tenant: string, parallelism: number
     );
   const client = await connectTo(host, parallelism);
   try {
-    await checkRestriction(client, host, tenant);
+    await checkRestriction(client, host, tenant, undefined);
     return client;
   } catch (error) {
     await client.close();
@@ -77,8 +78,14 @@ async function connectRestricted(host: Host, tenant: string, parallelism: number
 }
 
 /** The host knows the certificate, and lets it into no other project. */
-async function checkRestriction(client: Client, { name, project = '' }: Host, tenant: string): Promise<void> {
-  const signal = AbortSignal.timeout(checkMs);
+async function checkRestriction(
+  client: Client,
+  { name, project = '' }: Host,
+  tenant: string,
+  stop: AbortSignal | undefined,
+): Promise<void> {
+  const limit = AbortSignal.timeout(checkMs);
+  const signal = stop === undefined ? limit : AbortSignal.any([limit, stop]);
   const remedy = `add it there with gantry trust add ${tenant} --restricted --projects ${project}`;
   const { metadata } = await client.server(signal);
   if (metadata.auth !== 'trusted')

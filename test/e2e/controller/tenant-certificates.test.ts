@@ -1,6 +1,7 @@
 // Sets of a tenant with its own certificate: gantryd refuses their actions outside the tenant's project even if the controller's checks
 // have a hole. This test disables all of those checks.
-import { writeFileSync } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { ControllerWorld } from '../../support/controller/world.ts';
@@ -129,3 +130,49 @@ test('a host reached through its socket gets nothing from a tenant with a certif
   await until(() => said().includes('h1 is reached by its socket'), opened.waitMs);
   expect(await has('shop', 'shop-never')).toBe(false);
 });
+
+test('a certificate that reaches more than its project from some moment on brings nothing further to the host', async () => {
+  const own = await makeTenant(daemon, join(daemon.dir, 'server.crt'), ['shop']);
+  try {
+    await start(own, profile('shop-c'));
+    await opened.hasStatus(world, 'web', 'synced');
+    const change = (projects: readonly string[]): Promise<unknown> =>
+      daemon.call('PATCH', `/1.0/certificates/${fingerprintOf(own)}`, { projects });
+    await change(['shop', 'payroll']);
+    await world.write('a.yaml', profile('shop-d'));
+    await until(() => state()?.error?.includes('reaches payroll on h1') === true, opened.waitMs);
+    expect(await has('shop', 'shop-d')).toBe(false);
+    await change(['shop']);
+    await until(() => has('shop', 'shop-d'), opened.waitMs);
+  } finally {
+    own.remove();
+  }
+});
+
+test('a certificate that is taken away while a run works stops it, and the rest follows when it is trusted again', async () => {
+  const own = await makeTenant(daemon, join(daemon.dir, 'server.crt'), ['shop']);
+  try {
+    const names = Array.from({ length: 400 }, (_, at) => `shop-r${at}`);
+    const there = async (): Promise<number> =>
+      ((await daemon.get('/1.0/profiles?project=shop')) as readonly string[]).filter((url) => url.includes('shop-r'))
+        .length;
+    await start(own, names.map((name) => profile(name)).join('---\n'));
+    await until(async () => (await there()) > 3, opened.waitMs);
+    await daemon.call('DELETE', `/1.0/certificates/${fingerprintOf(own)}`);
+    const atMost = await there();
+    expect(atMost).toBeLessThan(400);
+    await until(() => said().includes('this needs a trusted client certificate'), opened.waitMs);
+    expect(await there()).toBe(atMost);
+    const certificate = new X509Certificate(readFileSync(own.cert)).raw.toString('base64');
+    const body = { type: 'client', name: 'again', certificate, restricted: true, projects: ['shop'] };
+    await daemon.call('POST', '/1.0/certificates', body);
+    await until(async () => (await there()) === 400, opened.waitMs);
+  } finally {
+    own.remove();
+  }
+});
+
+const fingerprintOf = ({ cert }: Tenant): string =>
+  createHash('sha256')
+    .update(new X509Certificate(readFileSync(cert)).raw)
+    .digest('hex');

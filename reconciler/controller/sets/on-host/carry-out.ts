@@ -36,6 +36,8 @@ export async function carryOut(
   run.hostBegan(name, made.plan);
   let failure: string | undefined = 'It was not carried out.';
   try {
+    // What the host allows the connection may have changed since it was opened.
+    await link.check(signal);
     const notes = notesOf(made, target.loaded.loaded.written, await facts(target, run, !isNew));
     const work: PlanRun = {
       client: link.client,
