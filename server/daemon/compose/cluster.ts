@@ -8,7 +8,7 @@ import { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
-import { GoOn } from '../../services/cluster/healing/go-on.ts';
+import { GoOn } from '../../services/cluster/healing/restarts.ts';
 import { Healing } from '../../services/cluster/healing/healing.ts';
 import { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import { MemberCopies } from '../../services/cluster/member-copies.ts';

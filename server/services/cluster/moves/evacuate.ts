@@ -14,7 +14,7 @@ import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts'
 import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
-import { goAway, startThere, stopForMove } from './go-away.ts';
+import { goAway, startThere, stopForMove } from './move-away.ts';
 import { type MoveOutDeps, hasPool } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 

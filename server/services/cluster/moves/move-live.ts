@@ -9,7 +9,7 @@ import { stopStateful } from '../../containers/power/stop.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { isLive } from '../../transfer/migration/live.ts';
-import { startThere } from './go-away.ts';
+import { startThere } from './move-away.ts';
 import type { MoveTo } from './hand-over.ts';
 import { destination, moveOut, moveOutHeld, refuse, startMove, type MoveOutDeps, type Running } from './move-out.ts';
 

@@ -8,7 +8,7 @@ import { startNow } from '../../containers/power/start.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
-import { goAway } from './go-away.ts';
+import { goAway } from './move-away.ts';
 import { successAt, type MoveOutDeps } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
