@@ -73,10 +73,10 @@ export class TrustTokens {
   #spent(issued: TokenEntry, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
-      const end = (act: () => void): void => {
+      const end = (report: () => void): void => {
         clearTimeout(timer);
         this.#issued.delete(issued);
-        act();
+        report();
       };
       const watch = (): void => {
         if (this.#isExpired(issued)) return end(() => reject(new Error('the token expired before it was used')));

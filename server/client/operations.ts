@@ -170,23 +170,23 @@ export class OperationFollower implements Operations {
   /** Resolves at an event of this operation or of the socket, or after `ms`. */
   #changed(id: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
+      const wake = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', settle);
+        signal?.removeEventListener('abort', wake);
         const others = this.#wakers.get(id);
-        others?.delete(settle);
+        others?.delete(wake);
         if (others?.size === 0) this.#wakers.delete(id);
         if (signal?.aborted === true) reject(signal.reason as Error);
         else resolve();
       };
-      const timer = setTimeout(settle, ms);
+      const timer = setTimeout(wake, ms);
       // Many concurrent waits may share one signal: that is not a leak.
       if (signal !== undefined) setMaxListeners(0, signal);
-      signal?.addEventListener('abort', settle);
+      signal?.addEventListener('abort', wake);
       const others = this.#wakers.get(id);
-      if (others === undefined) this.#wakers.set(id, new Set([settle]));
-      else others.add(settle);
-      if (signal?.aborted === true) settle();
+      if (others === undefined) this.#wakers.set(id, new Set([wake]));
+      else others.add(wake);
+      if (signal?.aborted === true) wake();
     });
   }
 

@@ -123,10 +123,10 @@ export class ClusterPart {
     await noteCertificate({ records, identity: this.#base.identity, log });
     await noteRelease({ records, release, log });
     await this.#raiseRelease();
-    this.#services.fencing.begin(this.#services.goOn);
+    this.#services.fencing.begin(this.#services.restarts);
     await cluster.appear({
       isFenced: this.#services.fencing.isFenced,
-      beforeTelling: this.#services.fencing.beforeTelling,
+      beforePublishing: this.#services.fencing.beforePublishing,
       ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
       statusOf: (container) =>
         records.containers.has(container) ? view.runtimeStatusCode(container) : statusCodes.stopped,
@@ -137,7 +137,7 @@ export class ClusterPart {
         certificate: certificates.current.fingerprint,
         isReadOnly: this.#isReadOnly,
         ...(keyChange.published === undefined ? {} : { keys: keyChange.published }),
-        warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade(), ...this.#wrongClock()].slice(
+        warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unrealised(), ...this.#wrongClock()].slice(
           0,
           maxWarnings,
         ),
@@ -194,14 +194,14 @@ export class ClusterPart {
   /** This member's own objects do not wait for the takeover of a lost member's. */
   #lookAfter(): void {
     if (this.#isClosed) return;
-    const { fencing, goOn, healing } = this.#services;
+    const { fencing, restarts, healing } = this.#services;
     void fencing.tick();
     this.#keeper.look();
     if (this.#isReadOnly !== this.#isToldReadOnly) {
       this.#isToldReadOnly = this.#isReadOnly;
       void this.#base.cluster.publish();
     }
-    goOn.tick();
+    restarts.tick();
     void healing.tick();
     this.#lookLater();
   }
@@ -232,10 +232,10 @@ export class ClusterPart {
   async #realise(): Promise<void> {
     if (!this.#base.cluster.isOn) return;
     this.#services.certificateChange.look();
-    const before = this.#unmade().join();
+    const before = this.#unrealised().join();
     await this.#services.clusterPools.definitions.realise();
     await this.#services.clusterNetworks.definitions.realise();
-    if (this.#unmade().join() !== before) await this.#base.cluster.publish();
+    if (this.#unrealised().join() !== before) await this.#base.cluster.publish();
   }
 
   get #isReadOnly(): boolean {
@@ -250,7 +250,7 @@ export class ClusterPart {
   }
 
   /** Cluster definitions that this member has not realised. */
-  #unmade(): readonly string[] {
+  #unrealised(): readonly string[] {
     const { clusterPools, clusterNetworks } = this.#services;
     return [...clusterPools.definitions.problems.values(), ...clusterNetworks.definitions.problems.values()];
   }

@@ -157,7 +157,7 @@ export async function openFoundation(
     ownEtcd,
     clusterStores: new EtcdClusterStores({
       stateDir,
-      given: options.clusterStore,
+      configured: options.clusterStore,
       own: ownEtcd,
       keys,
       current: stores,

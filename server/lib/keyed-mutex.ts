@@ -31,7 +31,7 @@ export class KeyedMutex {
       await this.run(key, async () => {
         result = work(share);
         this.#sharing.set(key, (this.#sharing.get(key) ?? new Set()).add(result));
-        await Promise.race([shared, result.then(nothing, nothing)]);
+        await Promise.race([shared, result.then(noop, noop)]);
       });
       return await (result as unknown as Promise<T>);
     } finally {
@@ -58,7 +58,7 @@ export class KeyedMutex {
   }
 }
 
-const nothing = (): void => {};
+const noop = (): void => {};
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {};

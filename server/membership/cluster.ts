@@ -27,7 +27,7 @@ export interface ClusterDeps {
 }
 
 /** What this member publishes. */
-export type Self = Pick<PresenceDeps, 'present' | 'statusOf' | 'ttlSeconds' | 'isFenced' | 'beforeTelling'>;
+export type Self = Pick<PresenceDeps, 'present' | 'statusOf' | 'ttlSeconds' | 'isFenced' | 'beforePublishing'>;
 
 /** How long a member may take to answer a question about its clock. */
 const clockMs = 5_000;
@@ -159,7 +159,7 @@ export class Cluster {
 
   /** Resolves when this member has read everything that any member has acknowledged. Throws AppError unavailable if the store stays away;
    *  `doubt` says what is not known then. */
-  async needNews(doubt: string): Promise<void> {
+  async needCurrent(doubt: string): Promise<void> {
     if (this.isOn && !(await this.#barrier.passAtLast()))
       throw errors.unavailable(`${doubt} is not known: the store of the cluster does not answer`);
   }
@@ -174,7 +174,7 @@ export class Cluster {
       ttlSeconds: self.ttlSeconds,
       spreadMs: () => rejoinSpreadMs(records.members.size, self.ttlSeconds(), Math.random()),
       isFenced: self.isFenced,
-      beforeTelling: self.beforeTelling,
+      beforePublishing: self.beforePublishing,
       present: self.present,
       statusOf: self.statusOf,
       containers: () => records.containers.list().map(({ name }) => name),
@@ -190,8 +190,8 @@ export class Cluster {
   }
 
   /** Whether the others know that everything here ends with this member's lease; undefined: they may. */
-  get isToldFenced(): boolean | undefined {
-    return this.#presence?.isToldFenced;
+  get isFencePublished(): boolean | undefined {
+    return this.#presence?.isFencePublished;
   }
 
   /** This member has lost its lease: the others may take over its objects. */

@@ -56,11 +56,11 @@ export class PeerLinks {
 
   /** Throws AppError with the name of the member: unavailable if it was not reached, outcomeUnknown if it may have made a change. */
   async request(member: Peer, request: PeerRequest): Promise<PeerAnswer> {
-    const given = new AbortController();
+    const leaseEnd = new AbortController();
     const mayHaveChanged = request.method !== 'GET';
-    const stop = (): void => given.abort(stoppedRenewing(member.name, mayHaveChanged));
+    const stop = (): void => leaseEnd.abort(stoppedRenewing(member.name, mayHaveChanged));
     const leave = request.outlivesLease === true ? () => undefined : this.#enter(member, stop);
-    const signal = request.signal === undefined ? given.signal : AbortSignal.any([given.signal, request.signal]);
+    const signal = request.signal === undefined ? leaseEnd.signal : AbortSignal.any([leaseEnd.signal, request.signal]);
     try {
       const { statusCode, headers, body } = await (
         await this.#agentFor(member)

@@ -35,7 +35,7 @@ export interface PresenceDeps {
   readonly isFenced: () => boolean;
   /** Resolves when everything here is sure to end by then (on the clock of performance.now()), whatever happens to this daemon. Never
    *  throws. */
-  readonly beforeTelling: (untilMs: number) => Promise<void>;
+  readonly beforePublishing: (untilMs: number) => Promise<void>;
 }
 
 /** How often the status of all containers is compared, for changes without a notice; and how often a changed load is published. */
@@ -64,11 +64,11 @@ export class Presence {
   #isAllDirty = true;
   #isSelfDirty = false;
   #present: PresentSignal | undefined;
-  #isToldFenced: boolean | undefined;
+  #isFencePublished: boolean | undefined;
   #flushing: Promise<void> | undefined;
   #again = false;
   #timer: NodeJS.Timeout | undefined;
-  #held: Promise<void> = Promise.resolve();
+  #keeping: Promise<void> = Promise.resolve();
 
   constructor(deps: PresenceDeps) {
     this.#deps = deps;
@@ -77,7 +77,7 @@ export class Presence {
   /** Resolves when the others can see it. */
   async start(): Promise<void> {
     await this.#grant();
-    this.#held = this.#keep();
+    this.#keeping = this.#keep();
     this.#timer = setInterval(() => {
       this.#isAllDirty = true;
       void this.flush().catch(() => {});
@@ -108,8 +108,8 @@ export class Presence {
   }
 
   /** Whether the others know that everything here ends with the lease; undefined: not known. */
-  get isToldFenced(): boolean | undefined {
-    return this.#isToldFenced;
+  get isFencePublished(): boolean | undefined {
+    return this.#isFencePublished;
   }
 
   /** The container's status may have changed; `flush` publishes it. */
@@ -131,9 +131,9 @@ export class Presence {
 
   /** Resolves when the others can see the status that its containers had at the call. */
   async flush(): Promise<void> {
-    const isFenceTold = this.#deps.isFenced() === this.#isToldFenced;
+    const isFenceCurrent = this.#deps.isFenced() === this.#isFencePublished;
     const isDirty = this.#dirty.size > 0 || this.#isAllDirty || this.#isSelfDirty;
-    if (!isDirty && isFenceTold && this.#flushing === undefined) return;
+    if (!isDirty && isFenceCurrent && this.#flushing === undefined) return;
     this.#again = true;
     this.#flushing ??= this.#flushAll().finally(() => {
       this.#flushing = undefined;
@@ -158,7 +158,7 @@ export class Presence {
     this.#ended.abort();
     await this.#retiming;
     await Promise.race([this.#endLease(), delay(longestStopMs, undefined, { ref: false })]);
-    await this.#held;
+    await this.#keeping;
   }
 
   /** Shows the others at once that this member is away; otherwise they notice when the lease ends. */
@@ -170,7 +170,7 @@ export class Presence {
   async #grant(): Promise<void> {
     const ttlSeconds = this.#deps.ttlSeconds();
     const lease = await this.#deps.store.lease(ttlSeconds);
-    await this.#deps.beforeTelling(lease.heldUntilMs());
+    await this.#deps.beforePublishing(lease.heldUntilMs());
     this.#hold(lease, ttlSeconds);
     await this.flush().catch((error: unknown) => {
       // Without this the lease would be renewed for ever.
@@ -183,7 +183,7 @@ export class Presence {
   #hold(lease: Lease, ttlSeconds: number): void {
     this.#published = new Map();
     this.#present = undefined;
-    this.#isToldFenced = undefined;
+    this.#isFencePublished = undefined;
     this.#isAllDirty = true;
     this.#lease = lease;
     this.#newest = lease;
@@ -197,7 +197,7 @@ export class Presence {
     if (former === undefined || ttlSeconds === this.#ttlSeconds) return;
     const lease = await this.#deps.store.lease(ttlSeconds);
     // The lease was lost, or given up, since.
-    await this.#deps.beforeTelling(Math.min(former.heldUntilMs(), lease.heldUntilMs()));
+    await this.#deps.beforePublishing(Math.min(former.heldUntilMs(), lease.heldUntilMs()));
     if (this.#lease !== former || this.#ended.signal.aborted) return await lease.revoke();
     this.#hold(lease, ttlSeconds);
     while (!this.#ended.signal.aborted) {
@@ -246,12 +246,12 @@ export class Presence {
           this.#isAllDirty = true;
           this.#published = new Map();
           this.#present = undefined;
-          this.#isToldFenced = undefined;
+          this.#isFencePublished = undefined;
           this.#deps.log.warn(`Publishing the status of the containers of this member failed: ${errorText(error)}`);
           throw error;
         });
       if (this.#lease !== lease) continue;
-      this.#isToldFenced = isFenced;
+      this.#isFencePublished = isFenced;
       this.#publishedLease = lease;
     }
   }
@@ -260,7 +260,7 @@ export class Presence {
     const { member, statusOf, containers, present } = this.#deps;
     const ops: Op[] = [];
     // One transaction with the presence key: whoever saw an earlier value knows that this member was present in between.
-    if (isFenced !== this.#isToldFenced) {
+    if (isFenced !== this.#isFencePublished) {
       const key = fenceKey(member);
       ops.push(isFenced ? { put: key, value: encodeFence({ ttlSeconds: this.#ttlSeconds }) } : { del: key });
     }

@@ -81,10 +81,10 @@ export class Sagas {
 
   /** Runs all steps and records them, or (on a throw) undoes all. A failed undo is retried later; until then no other change may touch what
    *  the saga holds. */
-  async run<P>(saga: Saga<P>, params: P, given: Partial<SagaContext> = {}): Promise<void> {
+  async run<P>(saga: Saga<P>, params: P, overrides: Partial<SagaContext> = {}): Promise<void> {
     if (this.#table[saga.kind] === undefined)
       throw new Error(`The saga ${saga.kind} is not in the table of sagas: a crash could not be recovered from`);
-    const context = { ...withoutEnd(), ...given };
+    const context = { ...withoutEnd(), ...overrides };
     const begun = await this.#begin(saga, params);
     let done = 0;
     try {
@@ -179,12 +179,12 @@ export class Sagas {
     const id = randomUUID();
     const holds = await this.#records.retry((changes) => {
       saga.begin(changes, params);
-      const held = heldBy(changes);
-      if (held.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new RecordsHeldError(held);
+      const heldRecords = heldBy(changes);
+      if (heldRecords.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new RecordsHeldError(heldRecords);
       const { version } = sagaParams[saga.kind];
       const startedAt = this.#clock.timestamp();
-      changes.put('sagas', id, { v: 1, kind: saga.kind, version, params, startedAt, holds: held });
-      return held;
+      changes.put('sagas', id, { v: 1, kind: saga.kind, version, params, startedAt, holds: heldRecords });
+      return heldRecords;
     });
     return { id, saga, params, holds };
   }

@@ -108,7 +108,7 @@ export class Changes {
     this.required.push(this.keyOf(kind, name));
     const used = this.#contents.space.useKeyOf(kind, name);
     if (used !== undefined && !this.ops.some((op) => 'put' in op && op.put === used))
-      this.ops.push({ put: used, value: nothing });
+      this.ops.push({ put: used, value: noValue });
   }
 
   /** The transaction succeeds only if the record of another member is as in `found`. */
@@ -130,7 +130,7 @@ export class Changes {
     if (key === undefined || this.turns.includes(key)) return;
     this.turns.push(key);
     this.#claimUses(kind, name);
-    if (!this.ops.some((op) => ('put' in op ? op.put : op.del) === key)) this.ops.push({ put: key, value: nothing });
+    if (!this.ops.some((op) => ('put' in op ? op.put : op.del) === key)) this.ops.push({ put: key, value: noValue });
     this.accepts.push((rev) => this.#contents.noteUse(key, rev));
   }
 
@@ -194,5 +194,5 @@ export class Changes {
   }
 }
 
-const nothing = new Uint8Array();
+const noValue = new Uint8Array();
 const encodeMember = (member: number | undefined): Uint8Array => new TextEncoder().encode(String(member));

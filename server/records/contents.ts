@@ -165,17 +165,17 @@ export class Contents {
     const before = collection.get(name);
     if ((before?.modRev ?? 0) >= modRev) return;
     collection.accept(name, { name, document: decodeDocument(kind, name, value), modRev });
-    this.#tellShared(kind, name, before === undefined);
+    this.#notifyShared(kind, name, before === undefined);
   }
 
   #seeDeleted(kind: Kind, name: string, rev: Rev): void {
     const collection = this.collections[kind];
     if (!collection.has(name) || collection.isNewerThan(name, rev)) return;
     collection.accept(name, undefined);
-    this.#tellShared(kind, name, false);
+    this.#notifyShared(kind, name, false);
   }
 
-  #tellShared(kind: Kind, name: string, isNew: boolean): void {
+  #notifyShared(kind: Kind, name: string, isNew: boolean): void {
     if (!memberKinds.has(kind)) for (const listener of this.#sharedListeners) listener(kind, name, isNew);
   }
 

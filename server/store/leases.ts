@@ -26,7 +26,7 @@ export interface LeaseDeps {
 
 interface HeldLease {
   readonly ttlMs: number;
-  readonly settle: () => void;
+  readonly resolveLost: () => void;
   stopTicking: () => void;
   renewedAtMs: number;
   expired: boolean;
@@ -35,7 +35,7 @@ interface HeldLease {
 
 export class LeaseBook {
   readonly #deps: LeaseDeps;
-  readonly #held = new Map<string, HeldLease>();
+  readonly #leases = new Map<string, HeldLease>();
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
@@ -44,25 +44,32 @@ export class LeaseBook {
   hold(id: string, ttlSeconds: number): Lease {
     const ttlMs = ttlSeconds * 1000;
     const { clock } = this.#deps;
-    let settle = (): void => {};
+    let resolveLost = (): void => {};
     const lost = new Promise<void>((resolve) => {
-      settle = resolve;
+      resolveLost = resolve;
     });
     const stopTicking = clock.every(ttlMs / 3, () => this.#tick(id));
-    this.#held.set(id, { ttlMs, settle, stopTicking, renewedAtMs: clock.nowMs(), expired: false, ending: undefined });
-    const heldUntilMs = (): number => (this.#held.get(id)?.renewedAtMs ?? Number.NEGATIVE_INFINITY) + ttlMs;
+    this.#leases.set(id, {
+      ttlMs,
+      resolveLost,
+      stopTicking,
+      renewedAtMs: clock.nowMs(),
+      expired: false,
+      ending: undefined,
+    });
+    const heldUntilMs = (): number => (this.#leases.get(id)?.renewedAtMs ?? Number.NEGATIVE_INFINITY) + ttlMs;
     return { id, lost, heldUntilMs, revoke: () => this.#end(id) };
   }
 
   /** Ends every lease; if its keys cannot be deleted now, the lease counts as lost, too, and the next open deletes them. */
   async closeAll(): Promise<void> {
-    await Promise.allSettled([...this.#held.keys()].map((id) => this.#end(id)));
+    await Promise.allSettled([...this.#leases.keys()].map((id) => this.#end(id)));
     this.forgetAll();
   }
 
   /** For a failed store: notifies the holders, changes no key. */
   forgetAll(): void {
-    for (const id of this.#held.keys()) this.#forget(id);
+    for (const id of this.#leases.keys()) this.#forget(id);
   }
 
   /** The lease, and its keys, ended without this process. */
@@ -71,7 +78,7 @@ export class LeaseBook {
   }
 
   #tick(id: string): void {
-    const lease = this.#held.get(id);
+    const lease = this.#leases.get(id);
     if (lease === undefined) return;
     const nowMs = this.#deps.clock.nowMs();
     lease.expired ||= nowMs - lease.renewedAtMs > lease.ttlMs;
@@ -81,7 +88,7 @@ export class LeaseBook {
   }
 
   #end(id: string): Promise<void> {
-    const lease = this.#held.get(id);
+    const lease = this.#leases.get(id);
     if (lease === undefined) return Promise.resolve();
     lease.ending ??= this.#deps.drop(id).then(
       () => this.#forget(id),
@@ -94,9 +101,9 @@ export class LeaseBook {
   }
 
   #forget(id: string): void {
-    const lease = this.#held.get(id);
+    const lease = this.#leases.get(id);
     lease?.stopTicking();
-    this.#held.delete(id);
-    lease?.settle();
+    this.#leases.delete(id);
+    lease?.resolveLost();
   }
 }

@@ -80,8 +80,8 @@ export function validateDevices(devices: Devices): Problem[] {
 export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
   deviceSchema(device['type'])?.resolve?.(device) ?? device;
 
-function deviceProblems(given: DeviceConfig): Problem[] {
-  const device = resolveDevice(given);
+function deviceProblems(unresolved: DeviceConfig): Problem[] {
+  const device = resolveDevice(unresolved);
   const typeName = device['type'] ?? '';
   const type = deviceSchema(typeName);
   if (type === undefined) {

@@ -98,9 +98,9 @@ export const endpointsOf =
     route: Route,
     mode: M,
     doc: string,
-    given?: O,
+    options?: O,
   ): EndpointRow<Id, Route, M, O> => {
-    const { auth = trustedOnly, lxdAuth, scope = tableScope, ...facts }: EndpointOptions = given ?? {};
+    const { auth = trustedOnly, lxdAuth, scope = tableScope, ...facts }: EndpointOptions = options ?? {};
     const space = route.indexOf(' ');
     const row: Endpoint = {
       query: [],

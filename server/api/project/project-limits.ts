@@ -64,8 +64,8 @@ function diskUse(contents: ProjectContents, pool: string | undefined): number {
   const custom = volumes
     .filter((volume) => isThere(volume.pool))
     .map(({ config }) => parseBytes(config['size'] ?? '') ?? 0);
-  const held = snapshotSizes.filter((snapshot) => isThere(snapshot.pool)).map(({ bytes }) => bytes);
-  return sum([...roots, ...custom, ...held, ...(pool === undefined ? [...Object.values(images), backupBytes] : [])]);
+  const sizes = snapshotSizes.filter((snapshot) => isThere(snapshot.pool)).map(({ bytes }) => bytes);
+  return sum([...roots, ...custom, ...sizes, ...(pool === undefined ? [...Object.values(images), backupBytes] : [])]);
 }
 
 /** Every broken limit. */

@@ -38,13 +38,13 @@ function usualMode(from: Client, to: Client): MigrationMode {
 const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>> = {
   async pull({ from, to, onUpdate, signal }) {
     const source = await from.start({});
-    await together(from.client, source, to.client, onUpdate, signal, async () =>
+    await waitForBoth(from.client, source, to.client, onUpdate, signal, async () =>
       to.start('pull', await addressOf(from.client, source, signal)),
     );
   },
   async push({ from, to, onUpdate, signal }) {
     const target = await to.start('push', {});
-    await together(to.client, target, from.client, onUpdate, signal, async () =>
+    await waitForBoth(to.client, target, from.client, onUpdate, signal, async () =>
       from.start({ target: await addressOf(to.client, target, signal) }),
     );
   },
@@ -52,7 +52,7 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
     const source = await from.start({});
     let stop = (): void => {};
     try {
-      await together(from.client, source, to.client, onUpdate, signal, async () => {
+      await waitForBoth(from.client, source, to.client, onUpdate, signal, async () => {
         const target = await to.start('push', {});
         const end = (operation: Operation, client: Client) => ({
           open: (name: string) => client.openSocket(socketPath(operation, name)),
@@ -68,7 +68,7 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
 };
 
 /** Waits for both operations; if one fails the other is cancelled. Throws the first failure. */
-async function together(
+async function waitForBoth(
   first: Client,
   started: Operation,
   second: Client,

@@ -84,14 +84,14 @@ export async function importBackup(http: Http, wanted: BackupImport, signal?: Ab
     ...(allowHostAccess ? { 'allow-host-access': 'true' } : {}),
   };
   // Both prefixes: each server reads its own and ignores the other.
-  const given = Object.entries(values).flatMap(([key, value]) => [
+  const pairs = Object.entries(values).flatMap(([key, value]) => [
     [`X-SVC-${key}`, value],
     [`X-LXD-${key}`, value],
   ]);
   const headers = {
     'content-type': 'application/octet-stream',
     ...length,
-    ...(Object.fromEntries(given) as Record<string, string>),
+    ...(Object.fromEntries(pairs) as Record<string, string>),
   };
   try {
     const path = wanted.volumeIn === undefined ? '/1.0/containers' : volumesPath(wanted.volumeIn);

@@ -33,14 +33,14 @@ export function exchange(
 ): Promise<WholeReply> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
-    let given: Error | undefined;
+    let failure: Error | undefined;
     const settled = (): void => {
       clearTimeout(timer);
       clearTimeout(silence);
       signal?.removeEventListener('abort', aborted);
     };
     const giveUp = (error: Error): void => {
-      given = error;
+      failure = error;
       settled();
       reject(error);
       controller?.abort(error);
@@ -59,7 +59,7 @@ export function exchange(
       onRequestStart(started) {
         controller = started;
         // It was queued for a free connection and is no longer needed.
-        if (given !== undefined) started.abort(given);
+        if (failure !== undefined) started.abort(failure);
       },
       onResponseStart(_controller, status, received) {
         statusCode = status;

@@ -118,10 +118,10 @@ function reach(host: string | undefined, port: number, signal: AbortSignal): Pro
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: longestConnectMs });
     const abort = (): void => end(() => reject(signal.reason as Error));
-    const end = (settle: () => void): void => {
+    const end = (outcome: () => void): void => {
       signal.removeEventListener('abort', abort);
       socket.destroy();
-      settle();
+      outcome();
     };
     signal.addEventListener('abort', abort, { once: true });
     socket.once('connect', () => end(() => resolve(yes)));

@@ -40,14 +40,14 @@ export async function listMembers(task: ClusterTask): Promise<string> {
   const away = await readFrom(task.stateDir, membership, membersIn).catch((error: unknown) => error as Error);
   if (typeof away === 'string') return away;
   if (membership.store.own !== true || !hasOwnCopy(task.stateDir)) throw away;
-  const list = await alone(task.stateDir, () => ownCopyOf(task, membersIn));
+  const list = await withStateLock(task.stateDir, () => ownCopyOf(task, membersIn));
   return `${list}\n(as the copy on this host has it, which may be behind: ${away.message})`;
 }
 
 /** Call with the host's daemon stopped; the cluster, if it still exists, removes the member by force. */
 export async function leaveAlone({ stateDir }: ClusterTask): Promise<string> {
   await membershipOf(stateDir);
-  await alone(stateDir, async () => {
+  await withStateLock(stateDir, async () => {
     await removeMembership(stateDir);
   });
   return 'This host is in no cluster any more. Its next start has the records from before it joined; where it is still listed as a member, remove it there with --force';
@@ -64,7 +64,7 @@ export async function recover(task: ClusterTask): Promise<string> {
     throw new Error(
       'this host has no copy of the records: recover on a member that runs, or ran, an etcd of the cluster',
     );
-  return await alone(stateDir, async () => {
+  return await withStateLock(stateDir, async () => {
     const clusterUuid = randomUUID();
     const { store, result } = await recoverCopy(task, membership.store, async (opened) => {
       await renameCluster(opened, clusterUuid);
@@ -120,7 +120,7 @@ async function membershipOf(stateDir: string): Promise<Membership> {
 }
 
 /** Holds the lock of the directory during the work. */
-async function alone<T>(stateDir: string, work: () => Promise<T>): Promise<T> {
+async function withStateLock<T>(stateDir: string, work: () => Promise<T>): Promise<T> {
   const lock: StateLock | undefined = await lockState(stateDir);
   if (lock === undefined) throw stateInUse(stateDir);
   try {

@@ -40,7 +40,7 @@ async function serve(options: DaemonOptions, kept: KeptRecords, open: OpenParts)
   const quiet: DaemonOptions = {
     ...options,
     dryRun: await openSilentStore(kept),
-    drivers: async (given) => withoutStarts(await drivers(given)),
+    drivers: async (driverOptions) => withoutStarts(await drivers(driverOptions)),
   };
   const base = await openFoundation(quiet, open, { member: kept.number, at: kept.at });
   const services = composeServices(base, quiet);

@@ -8,7 +8,7 @@ import { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
-import { GoOn } from '../../services/cluster/healing/restarts.ts';
+import { Restarts } from '../../services/cluster/healing/restarts.ts';
 import { Healing } from '../../services/cluster/healing/healing.ts';
 import { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import { MemberCopies } from '../../services/cluster/member-copies.ts';
@@ -52,7 +52,7 @@ export function composeCluster(base: Foundation, common: Common, stateDir: strin
     moveDeps: { ...containerDeps, cluster, dial: dialChannel, certificate },
     clusterNetworks: new ClusterObjects({ ...inCluster, on: networkRealisation(inCluster, parts.networks) }),
     clusterPools: new ClusterObjects({ ...inCluster, on: poolRealisation(inCluster, parts.storagePools) }),
-    goOn: new GoOn(containerDeps),
+    restarts: new Restarts(containerDeps),
     healing: new Healing({ ...common, cluster, nowMs }),
     keyChange,
     memberCopies: new MemberCopies({ records, cluster, certificate }),

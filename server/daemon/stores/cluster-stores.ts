@@ -17,7 +17,7 @@ import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 export interface ClusterStoresDeps {
   readonly stateDir: string;
   /** The etcd configured for the cluster. */
-  readonly given: EtcdChoice | undefined;
+  readonly configured: EtcdChoice | undefined;
   readonly own: OwnEtcd;
   readonly keys: ClusterKeys;
   readonly current: CurrentStore;
@@ -37,8 +37,8 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async found(address: string): Promise<ClusterStore> {
-    const { given, own } = this.#deps;
-    if (given !== undefined) return absolute(given);
+    const { configured, own } = this.#deps;
+    if (configured !== undefined) return absolute(configured);
     return await own.found(address, randomUUID()).catch((error: unknown) => {
       throw errors.badRequest(
         `A cluster keeps its records in etcd: ${errorText(error)}; or start gantryd with --cluster-store and the address of one`,

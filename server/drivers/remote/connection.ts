@@ -164,7 +164,7 @@ export class RemoteConnection {
             proxyTunnel: false,
             requestTls: trust,
             proxyTls: { timeout: limits.connectMs },
-            clientFactory: (origin, given) => new Pool(origin, { ...given, ...times }),
+            clientFactory: (origin, clientOptions) => new Pool(origin, { ...clientOptions, ...times }),
           });
     this.#dispatchers.set(proxy, made);
     return made;

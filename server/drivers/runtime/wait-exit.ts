@@ -19,11 +19,11 @@ export function nextStop(
   });
   return (timeoutMs, signal) =>
     new Promise((resolve, reject) => {
-      const finish = (settle: () => void): void => {
+      const finish = (outcome: () => void): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', aborted);
         off();
-        settle();
+        outcome();
       };
       const aborted = (): void => finish(() => reject(signal.reason));
       const tooLate = (): void =>

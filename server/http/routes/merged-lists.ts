@@ -107,17 +107,17 @@ async function withOthers(
       return { member: member.name, items };
     });
   const parts = [{ member: cluster.ownName, items: here }, ...(await Promise.all(others))];
-  return { ...own, metadata: together(parts) };
+  return { ...own, metadata: mergeParts(parts) };
 }
 
 /** The handler's query may differ from the request's. */
 function pathOf({ request, query }: RouteContext): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  return `${(request.url ?? '/').split('?')[0] ?? '/'}?${new URLSearchParams(given).toString()}`;
+  const pairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return `${(request.url ?? '/').split('?')[0] ?? '/'}?${new URLSearchParams(pairs).toString()}`;
 }
 
 /** A URL that several members have gets the member's name. */
-export function together(parts: readonly Part[]): readonly unknown[] {
+export function mergeParts(parts: readonly Part[]): readonly unknown[] {
   const counts = new Map<unknown, number>();
   for (const item of parts.flatMap(({ items }) => items)) counts.set(item, (counts.get(item) ?? 0) + 1);
   return parts.flatMap(({ member, items }) =>

@@ -13,7 +13,7 @@ export async function perform(
   body: unknown,
 ): Promise<RouteReply | Elsewhere> {
   const { asked, handler, identity, names, query, request, reply } = resolved;
-  await hearOthers(deps, resolved);
+  await readOthersWrites(deps, resolved);
   const context = new HandlerContext({
     identity,
     names,
@@ -32,7 +32,7 @@ export async function perform(
 }
 
 /** A read shows earlier changes of other members; whether a limit leaves room depends on all of them. */
-async function hearOthers(deps: AppDeps, resolved: ResolvedRequest): Promise<void> {
+async function readOthersWrites(deps: AppDeps, resolved: ResolvedRequest): Promise<void> {
   const { cluster, dialect, placing } = deps;
   const isRead = resolved.endpoint.method === 'GET';
   const needsNews = isRead ? isRouted(deps, resolved) : cluster.isOn && placing.isLimited(resolved.project);

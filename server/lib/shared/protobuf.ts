@@ -261,8 +261,8 @@ export function defineMessage<const F extends Fields>(fields: F): Message<F> {
   const byNumber = new Map(list.map(([name, field]) => [field.number, { name, field }]));
   const write: Message<F>['write'] = (value, writer) => {
     for (const [name, field] of list) {
-      const given = value[name];
-      if (given !== undefined) field.write(given, writer, field.number * 8 + field.wireType);
+      const member = value[name];
+      if (member !== undefined) field.write(member, writer, field.number * 8 + field.wireType);
     }
   };
   return {

@@ -190,10 +190,10 @@ export class ClusterMembership {
   }
 
   /** Where the others reach this host. Throws AppError badRequest. */
-  #ownAddress({ server_address: given = '' }: ClusterPut): string {
+  #ownAddress({ server_address: requested = '' }: ClusterPut): string {
     const { records } = this.#deps;
     const own = settingOf(records, 'cluster.https_address') || settingOf(records, 'core.https_address');
-    const text = given === '' ? own : given;
+    const text = requested === '' ? own : requested;
     if (text === '')
       throw errors.invalid('cluster membership', [
         {
@@ -202,7 +202,7 @@ export class ClusterMembership {
             'is required, or set cluster.https_address or core.https_address: where do the other members reach this host?',
         },
       ]);
-    const found = memberAddress(given === '' ? 'core.https_address' : 'server_address', text);
+    const found = memberAddress(requested === '' ? 'core.https_address' : 'server_address', text);
     if ('problem' in found) throw errors.invalid('cluster membership', [found.problem]);
     return found.address;
   }

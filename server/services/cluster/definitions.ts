@@ -113,19 +113,19 @@ export class Definitions {
     const { what, kind, keys } = this.#on;
     this.#needFree(name);
     const { shared, own } = keys.split(config);
-    const given = this.#numbered(name, overrides);
+    const numbered = this.#numbered(name, overrides);
     const definition = await this.#records.retry((changes): DefinitionDocument => {
       const known = this.get(name);
       if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
       if (known !== undefined && known.type !== type)
         throw errors.badRequest(`The ${what} ${name} is defined with ${known.type} on members, not with ${type}`);
-      const missing = this.#members.list().filter(({ number }) => !known?.overrides[number] && !given.has(number));
+      const missing = this.#members.list().filter(({ number }) => !known?.overrides[number] && !numbered.has(number));
       if (known !== undefined && missing.length > 0)
         throw errors.badRequest(
           `The ${what} ${name} is defined on some members, and not on ${missing.map((each) => each.name).join(', ')}: define it there with target first`,
         );
       const parts = this.#members.list().map(({ number }) => {
-        const part = { ...own, ...known?.overrides[number], ...given.get(number) };
+        const part = { ...own, ...known?.overrides[number], ...numbered.get(number) };
         return [number, part] as const;
       });
       const begun: DefinitionDocument = {

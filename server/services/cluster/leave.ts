@@ -44,15 +44,15 @@ export async function endMembership(deps: ClusterUseCaseDeps): Promise<void> {
 }
 
 function checkHoldsNothing(name: string, records: Records): void {
-  const held = [
+  const objects = [
     ...records.containers.list().map((entry) => `the container ${entry.name}`),
     ...records.volumes.list().map((entry) => `the storage volume ${entry.name}`),
   ];
-  if (held.length > 0) throw errors.badRequest(stillHas(name, held));
+  if (objects.length > 0) throw errors.badRequest(stillHas(name, objects));
 }
 
 /** Pure. */
-export function stillHas(name: string, held: readonly string[]): string {
-  const shown = held.slice(0, 3).join(', ') + (held.length > 3 ? ` and ${held.length - 3} more` : '');
+export function stillHas(name: string, objects: readonly string[]): string {
+  const shown = objects.slice(0, 3).join(', ') + (objects.length > 3 ? ` and ${objects.length - 3} more` : '');
   return `The member ${name} still has ${shown}: evacuate it first`;
 }

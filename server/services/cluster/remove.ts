@@ -31,8 +31,8 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       throw errors.badRequest(
         `The member ${name} is offline: with force it is removed, and what it had is lost to the cluster`,
       );
-    const held = whatItHas(deps, number);
-    if (held.length > 0) throw errors.badRequest(stillHas(name, held));
+    const objects = objectsOf(deps, number);
+    if (objects.length > 0) throw errors.badRequest(stillHas(name, objects));
   }
   checkNotOnline(deps, number, removal);
   return operations.start({
@@ -61,7 +61,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
 }
 
 /** The member's containers and volumes, one text each. */
-function whatItHas({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
+function objectsOf({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
   return [
     ...[...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`),
     ...[...records.others.of('volumes', number)].map((entry) => `the storage volume ${entry.name}`),
@@ -72,10 +72,10 @@ function whatItHas({ records }: ClusterUseCaseDeps, number: number): readonly st
 function checkNotOnline(deps: ClusterUseCaseDeps, number: number, { isForced, isEvenOnline = false }: Removal): void {
   const member = deps.cluster.members.byNumber(number);
   if (!isForced || isEvenOnline || member?.isPresent !== true) return;
-  const held = whatItHas(deps, number);
-  if (held.length > 0)
+  const objects = objectsOf(deps, number);
+  if (objects.length > 0)
     throw errors.badRequest(
-      `${stillHas(member.name, held)}. It is online: force discards what it has only together with online=1 (gantry: --force --yes)`,
+      `${stillHas(member.name, objects)}. It is online: force discards what it has only together with online=1 (gantry: --force --yes)`,
     );
 }
 

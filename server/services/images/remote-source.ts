@@ -38,7 +38,7 @@ const protocols: Readonly<Record<string, RemoteProtocol>> = {
 /** Throws badRequest with all problems; `kind` is the object to create. */
 export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   const [server, protocolName, certificate] = [sent.server ?? '', sent.protocol ?? '', sent.certificate ?? ''];
-  const [alias, fingerprint] = meant(sent);
+  const [alias, fingerprint] = aliasAndFingerprint(sent);
   const aliasField = (sent.alias ?? '') === '' ? 'fingerprint' : 'alias';
   const protocol = Object.hasOwn(protocols, protocolName) ? protocols[protocolName] : undefined;
   const project = sent.project === defaultProject ? '' : (sent.project ?? '');
@@ -68,7 +68,7 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
 }
 
 /** Alias and fingerprint. A partial fingerprint may be an alias or a prefix: the server that has the image decides. */
-function meant(sent: SentSource): readonly [alias: string, fingerprint: string] {
+function aliasAndFingerprint(sent: SentSource): readonly [alias: string, fingerprint: string] {
   const [alias, fingerprint] = [sent.alias ?? '', sent.fingerprint ?? ''];
   if (alias !== '' || /^[0-9a-f]{64}$/i.test(fingerprint)) return [alias, fingerprint.toLowerCase()];
   return [fingerprint, ''];

@@ -72,14 +72,14 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
   if (kind === 'profiles') return usersOfProfilesIn(view, projectOf(name));
   if (kind === 'networks') return ['default'];
   if (put.kind === 'sagas')
-    return (put.document.holds ?? []).flatMap((held) => projectOfHeld(view, held.kind, held.name));
+    return (put.document.holds ?? []).flatMap((holder) => projectOfHeld(view, holder.kind, holder.name));
   return projectOfHeld(view, kind, name);
 }
 
 function projectOfHeld(view: RecordView, kind: Kind, name: string): readonly string[] {
-  const held = heldBy(kind, name, (owners) => view.list(owners));
-  if (held === undefined) return [];
-  return [projectOf(held.kind === 'volumes' ? volumeIdOf(held.name).name : held.name)];
+  const holder = heldBy(kind, name, (owners) => view.list(owners));
+  if (holder === undefined) return [];
+  return [projectOf(holder.kind === 'volumes' ? volumeIdOf(holder.name).name : holder.name)];
 }
 
 /** A changed project is refused because of its new config; any other change because the project forbids it. */

@@ -150,8 +150,8 @@ export class NetworkHosts {
 
   /** An address that the container derives from its hardware address is no reservation. */
   #handedOut(network: string, device: string, properties: ConfigMap, config: ConfigMap): string {
-    const given = this.#deps.records.networks.get(network)?.document.config ?? {};
-    return fixedAddress(device, properties, isHandedOut(network, given, 6) ? config : {}, 6);
+    const networkConfig = this.#deps.records.networks.get(network)?.document.config ?? {};
+    return fixedAddress(device, properties, isHandedOut(network, networkConfig, 6) ? config : {}, 6);
   }
 
   #hostsOf(entry: ContainerEntry, network: string): readonly NetworkHost[] {

@@ -23,15 +23,17 @@ type Reader = (records: Records) => readonly (ProjectObject & { readonly project
 
 const readers: readonly Reader[] = [
   ({ containers, others }) =>
-    [...containers.list(), ...others.list('containers')].map(({ name }) => held('container', name, containerUrl(name))),
+    [...containers.list(), ...others.list('containers')].map(({ name }) =>
+      objectOf('container', name, containerUrl(name)),
+    ),
   ({ images, others }) =>
-    unique([...images.list(), ...others.list('images')]).map(({ name }) => held('image', name, imageUrl(name))),
-  ({ aliases }) => aliases.list().map(({ name }) => held('image alias', name, aliasUrl(name))),
-  ({ profiles }) => profiles.list().map(({ name }) => held('profile', name, profileUrl(name))),
+    unique([...images.list(), ...others.list('images')]).map(({ name }) => objectOf('image', name, imageUrl(name))),
+  ({ aliases }) => aliases.list().map(({ name }) => objectOf('image alias', name, aliasUrl(name))),
+  ({ profiles }) => profiles.list().map(({ name }) => objectOf('profile', name, profileUrl(name))),
   ({ volumes, others }) =>
     [...volumes.list(), ...others.list('volumes')].map(({ name: key }) => {
       const { pool, name } = volumeIdOf(key);
-      return held('volume', name, urlInProject(`/1.0/storage-pools/${pool}/volumes/custom`, name));
+      return objectOf('volume', name, urlInProject(`/1.0/storage-pools/${pool}/volumes/custom`, name));
     }),
 ];
 
@@ -40,7 +42,7 @@ const unique = <T extends { readonly name: string }>(entries: readonly T[]): rea
   ...new Map(entries.map((entry) => [entry.name, entry])).values(),
 ];
 
-const held = (
+const objectOf = (
   label: ProjectObject['label'],
   qualified: string,
   url: string,

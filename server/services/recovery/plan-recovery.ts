@@ -79,7 +79,7 @@ class Plan {
   }
 
   decide({ record, pool }: Copy): void {
-    const why = this.#whyNot(record, pool);
+    const why = this.#refusalOf(record, pool);
     if (why === undefined) {
       this.puts.push(record);
       this.#put.set(`${record.kind}/${record.name}`, record);
@@ -87,7 +87,7 @@ class Plan {
   }
 
   /** Undefined: it is restored. Empty: it exists, or is useless. */
-  #whyNot(record: CopiedRecord, pool: string): string | undefined {
+  #refusalOf(record: CopiedRecord, pool: string): string | undefined {
     switch (record.kind) {
       case 'server':
         return this.#missingSettings(record.document.config).length === 0 ? '' : undefined;

@@ -14,9 +14,9 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
   if (kind === 'networks') return [networkLock(name)];
   if (kind === 'pools') return [poolLock(name)];
   if (kind === 'images') return [imageLock(name), imageFilesLock(name)];
-  const held = heldBy(kind, name, (owners) => records[owners].list());
-  if (held === undefined) return [];
-  return held.kind === 'containers' ? [containerLock(held.name)] : volumeLocks(records, volumeIdOf(held.name));
+  const holder = heldBy(kind, name, (owners) => records[owners].list());
+  if (holder === undefined) return [];
+  return holder.kind === 'containers' ? [containerLock(holder.name)] : volumeLocks(records, volumeIdOf(holder.name));
 }
 
 /** A volume changes while none of its users starts. */

@@ -187,11 +187,11 @@ const serverSettings = [
 
 function withServerSettings(records: Records, driver: string, config: Record<string, string>): Record<string, string> {
   const stored = storedConfig(records);
-  const given = serverSettings.flatMap(([of, setting, key]) => {
+  const defaults = serverSettings.flatMap(([of, setting, key]) => {
     const value = stored[setting] ?? '';
     return of === driver && value !== '' ? [[key, value] as const] : [];
   });
-  return { ...Object.fromEntries(given), ...config };
+  return { ...Object.fromEntries(defaults), ...config };
 }
 
 /** A creation over an earlier daemon's pool would fail halfway, and its undo would find the volumes there. */

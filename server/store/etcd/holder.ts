@@ -97,13 +97,13 @@ async function claim(
     fence.take(owner, Number(header.revision));
     return undefined;
   }
-  const [held, fenced] = responses.map(({ responseRange }) => responseRange?.kvs[0]);
+  const [lock, fenced] = responses.map(({ responseRange }) => responseRange?.kvs[0]);
   // An earlier attempt of this call succeeded, but its answer was lost.
-  if (held !== undefined && fenced !== undefined && held.lease === lease.id) {
+  if (lock !== undefined && fenced !== undefined && lock.lease === lease.id) {
     fence.take(owner, Number(fenced.modRevision));
     return undefined;
   }
-  if (held !== undefined) return held;
+  if (lock !== undefined) return lock;
   if (fenced?.value.equals(owner) === false && also.length > 0) return fenced;
   throw new EtcdFailure('unreachable', 'Unavailable', 'the lock of the store changed its holder');
 }

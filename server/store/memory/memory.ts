@@ -45,8 +45,8 @@ class MemoryStore implements Store {
   async get(key: string): Promise<StoreRecord | undefined> {
     this.#assertOpen();
     checkKey(key);
-    const held = this.#records.get(key);
-    return held && copyOf(held.record);
+    const ofLease = this.#records.get(key);
+    return ofLease && copyOf(ofLease.record);
   }
 
   async range(prefix: string, options: RangeOptions = {}): Promise<{ rev: Rev; records: StoreRecord[] }> {
@@ -152,8 +152,8 @@ class MemoryStore implements Store {
   }
 
   #dropLease(id: string): void {
-    const held = [...this.#records].filter(([, { lease }]) => lease === id).map(([key]) => key);
-    this.#apply(held.sort(compareKeys).map((key) => ({ del: key })));
+    const ofLease = [...this.#records].filter(([, { lease }]) => lease === id).map(([key]) => key);
+    this.#apply(ofLease.sort(compareKeys).map((key) => ({ del: key })));
     this.#leases.delete(id);
   }
 

@@ -81,12 +81,12 @@ export function readRecord(row: SqlRow): StoreRecord {
 /** A row of ev; a deletion has no value and version 0. */
 export function readEvent(row: SqlRow): StoreEvent {
   const modRev = Number(row['rev']);
-  const record = readRecord({ ...row, value: row['value'] ?? nothing, mod_rev: modRev });
+  const record = readRecord({ ...row, value: row['value'] ?? noValue, mod_rev: modRev });
   return row['value'] === null ? { type: 'del', key: record.key, modRev } : { type: 'put', record };
 }
 
-export const nothing = new Uint8Array();
+export const noValue = new Uint8Array();
 
 function bytesOf(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : nothing;
+  return value instanceof Uint8Array ? value : noValue;
 }

@@ -2,7 +2,7 @@
 import { type SqliteConnection, type Statement, isFullDisk, isIoError, sqliteError } from './driver.ts';
 import type { SqliteHistory } from './history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
-import { type Meta, nothing, recordSum } from './schema.ts';
+import { type Meta, noValue, recordSum } from './schema.ts';
 import { storeErrors } from '../store-errors.ts';
 import { type Op, type Rev, StoreError } from '../store.ts';
 
@@ -140,7 +140,7 @@ export class SqliteWriter {
 
   #delete(key: Uint8Array, modRev: Rev): boolean {
     if (Number(this.#sql.delete.run(key).changes) === 0) return false;
-    this.#sql.event.run(modRev, key, null, 0, 0, recordSum(key, nothing, { createRev: 0, modRev, version: 0 }));
+    this.#sql.event.run(modRev, key, null, 0, 0, recordSum(key, noValue, { createRev: 0, modRev, version: 0 }));
     return true;
   }
 

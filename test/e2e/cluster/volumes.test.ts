@@ -1,7 +1,7 @@
 // Custom volumes and leases of a cluster: each member has its own, and any member, also through lxc, serves all of them.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { together } from '../../../server/http/routes/merged-lists.ts';
+import { mergeParts } from '../../../server/http/routes/merged-lists.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
@@ -11,7 +11,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 test('only URLs that several members list name their member', () => {
   const one = { member: 'm1', items: ['/a', '/b?project=p', { name: 'x' }] };
   const two = { member: 'm 2', items: ['/b?project=p', '/c', { name: 'x' }] };
-  expect(together([one, two])).toEqual([
+  expect(mergeParts([one, two])).toEqual([
     '/a',
     '/b?project=p&target=m1',
     { name: 'x' },

@@ -38,7 +38,7 @@ export function pickCpus(
   wish: CpuWish,
   online: readonly number[],
   load: ReadonlyMap<number, number> = new Map(),
-  held: readonly number[] = [],
+  current: readonly number[] = [],
 ): readonly number[] | undefined {
   switch (wish.kind) {
     case 'all':
@@ -52,7 +52,7 @@ export function pickCpus(
     }
     case 'count': {
       if (wish.count >= online.length) return undefined;
-      const cost = (cpu: number): number => (load.get(cpu) ?? 0) + (held.includes(cpu) ? 0 : 0.5);
+      const cost = (cpu: number): number => (load.get(cpu) ?? 0) + (current.includes(cpu) ? 0 : 0.5);
       return online
         .toSorted((a, b) => cost(a) - cost(b) || a - b)
         .slice(0, wish.count)
@@ -66,7 +66,7 @@ export function pickCpus(
 export interface CpuClaim {
   readonly wish: CpuWish;
   /** Its current cpus; kept if that does not burden others. */
-  readonly held: readonly number[] | undefined;
+  readonly current: readonly number[] | undefined;
 }
 
 /** The cpusets of all running containers, by name. Named cpus are used as named; counted ones are spread evenly over the cpus. Undefined:
@@ -78,8 +78,8 @@ export function balanceCpus(
   const order = [...claims].toSorted(([a, { wish: x }], [b, { wish: y }]) => rank(y) - rank(x) || (a < b ? -1 : 1));
   const load = new Map(online.map((cpu) => [cpu, 0]));
   const sets = new Map<string, readonly number[] | undefined>();
-  for (const [name, { wish, held = [] }] of order) {
-    const cpus = pickCpus(wish, online, load, held);
+  for (const [name, { wish, current = [] }] of order) {
+    const cpus = pickCpus(wish, online, load, current);
     for (const cpu of cpus ?? []) load.set(cpu, (load.get(cpu) ?? 0) + 1);
     sets.set(name, cpus);
   }

@@ -30,18 +30,18 @@ export class CpuSets {
    *  and then nothing has changed. */
   claim(name: string, limit: string | undefined): Cpus | undefined {
     const wish = parseCpus(limit ?? '');
-    const claims = new Map(this.#claims).set(name, { wish, held: this.#claims.get(name)?.held });
+    const claims = new Map(this.#claims).set(name, { wish, current: this.#claims.get(name)?.current });
     const sets = balanceCpus(claims, this.#online);
-    this.#claims.set(name, { wish, held: sets.get(name) });
+    this.#claims.set(name, { wish, current: sets.get(name) });
     this.#follow(sets, name);
     return sets.get(name);
   }
 
-  /** A container that an earlier daemon started; call `settle` afterwards. */
+  /** A container that an earlier daemon started; call `distribute` afterwards. */
   adopt(name: string, limit: string | undefined): void {
     const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.paths.group(name));
-    const held = dir === undefined ? [] : readCpus(dir);
-    this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
+    const current = dir === undefined ? [] : readCpus(dir);
+    this.#claims.set(name, { wish: parseCpus(limit ?? ''), current: current.length === 0 ? undefined : current });
   }
 
   /** The container has started with its claimed cpus; other starts and stops may have moved it since. */
@@ -59,7 +59,7 @@ export class CpuSets {
   }
 
   of(name: string): Cpus | undefined {
-    return this.#claims.get(name)?.held;
+    return this.#claims.get(name)?.current;
   }
 
   /** Also call it when cpus of the host came or went. */
@@ -81,8 +81,8 @@ export class CpuSets {
     const { tree, paths, log } = this.#deps;
     for (const [name, cpus] of sets) {
       const claim = this.#claims.get(name);
-      if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.held ?? [])) continue;
-      this.#claims.set(name, { ...claim, held: cpus });
+      if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.current ?? [])) continue;
+      this.#claims.set(name, { ...claim, current: cpus });
       try {
         // A starting container has no group yet: see confirm.
         if (existsSync(groupDir(tree, 'cpuset', paths.group(name)) ?? ''))

@@ -25,15 +25,15 @@ interface CriuAnswer {
 
 /** Checks whether CRIU works on this kernel: once, and again when the program was replaced. */
 export class CriuProbe {
-  readonly #given: CheckpointPrograms;
+  readonly #programs: CheckpointPrograms;
   #known: { readonly key: string; readonly answer: Promise<CriuAnswer> } | undefined;
 
-  constructor(given: CheckpointPrograms) {
-    this.#given = given;
+  constructor(programs: CheckpointPrograms) {
+    this.#programs = programs;
   }
 
   find(): Partial<FoundPrograms> {
-    const { criu = findProgram('criu'), lxcCheckpoint = findProgram('lxc-checkpoint') } = this.#given;
+    const { criu = findProgram('criu'), lxcCheckpoint = findProgram('lxc-checkpoint') } = this.#programs;
     return { ...(criu === undefined ? {} : { criu }), ...(lxcCheckpoint === undefined ? {} : { lxcCheckpoint }) };
   }
 

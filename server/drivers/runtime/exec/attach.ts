@@ -93,11 +93,11 @@ const start = (libc: Libc | undefined, argv: readonly string[], fds: readonly nu
   startChild(libc, { ...planOf(argv), fds });
 
 function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): AttachedProcess {
-  const nothing = openSync('/dev/null', 'r+');
+  const devNull = openSync('/dev/null', 'r+');
   try {
-    return processOf(start(libc, argv, [nothing, nothing, nothing]), {});
+    return processOf(start(libc, argv, [devNull, devNull, devNull]), {});
   } finally {
-    closeSync(nothing);
+    closeSync(devNull);
   }
 }
 
@@ -167,10 +167,10 @@ export function spawnOnTerminal(
 function heldInput(terminal: Terminal, child: HostChild): Writable {
   const { socket } = terminal;
   let isReady = false;
-  const whenReady = (act: () => void): void => {
+  const whenReady = (onReady: () => void): void => {
     isReady ||= socket.destroyed || child.isOver || terminal.isTaken();
-    if (isReady) act();
-    else setTimeout(whenReady, 2, act);
+    if (isReady) onReady();
+    else setTimeout(whenReady, 2, onReady);
   };
   return new Writable({
     write: (chunk: Buffer, _encoding, done) => whenReady(() => void socket.write(chunk, done)),

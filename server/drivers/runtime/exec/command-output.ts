@@ -108,20 +108,20 @@ const holdMs = 10;
 
 /** Removes the `count` carriage returns that nested terminals add before each line feed. */
 export function carriageReturnFilter(count: number): OutputFilter {
-  let held = 0;
+  let heldBack = 0;
   let timer: NodeJS.Timeout | undefined;
   const release = (): Buffer => {
     clearTimeout(timer);
-    const rest = Buffer.alloc(held, carriageReturn);
-    held = 0;
+    const rest = Buffer.alloc(heldBack, carriageReturn);
+    heldBack = 0;
     return rest;
   };
   return {
     pass(chunk, late) {
       const { bytes, trailing } = dropCarriageReturns(Buffer.concat([release(), chunk]), count);
-      held = trailing;
+      heldBack = trailing;
       // A program that returns to the start of its line must not wait for its next output.
-      if (held > 0) timer = setTimeout(() => late(release()), holdMs);
+      if (heldBack > 0) timer = setTimeout(() => late(release()), holdMs);
       return bytes;
     },
     rest: release,

@@ -17,14 +17,14 @@ export class ProcessInside {
     this.#child = child;
   }
 
-  /** Calls `act` for the command as soon as it exists. `byForce`: also kills the host program if it does not end afterwards. */
-  find(act: (pid: number) => void, byForce = false): void {
+  /** Calls `onFound` for the command as soon as it exists. `byForce`: also kills the host program if it does not end afterwards. */
+  find(onFound: (pid: number) => void, byForce = false): void {
     if (this.#child.isOver) return;
     const started = Date.now();
     const look = (): void => {
       if (this.#child.isOver) return;
       const pid = this.#child.pid === undefined ? undefined : firstInside(this.#child.pid);
-      if (pid !== undefined) act(pid);
+      if (pid !== undefined) onFound(pid);
       if (pid !== undefined && !byForce) return;
       if (byForce && Date.now() - started > stuckMs) this.#child.kill();
       else setTimeout(look, lookAgainMs);

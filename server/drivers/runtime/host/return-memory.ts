@@ -19,8 +19,13 @@ export interface MemoryDeps {
 }
 
 /** Starts the timer, which keeps no process alive. Skips a C library without malloc_trim, such as musl. */
-export async function returnFreedMemory(given: Partial<MemoryDeps> = {}): Promise<() => void> {
-  const { load, usedMicros, collect } = { load: loadLibc, usedMicros: processorMicros, collect: collector(), ...given };
+export async function returnFreedMemory(overrides: Partial<MemoryDeps> = {}): Promise<() => void> {
+  const { load, usedMicros, collect } = {
+    load: loadLibc,
+    usedMicros: processorMicros,
+    collect: collector(),
+    ...overrides,
+  };
   const trim = (await load())?.mallocTrim;
   let last = usedMicros();
   let idleLooks = 0;

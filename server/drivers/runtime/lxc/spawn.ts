@@ -74,14 +74,14 @@ export class LxcCommands {
     this.#access.moves.expect();
     // After the answer that the client is waiting for.
     const soon = setImmediate(() => (waiting = this.#wait(name, command)));
-    const settle = (): Waiting | undefined => {
+    const takeWaiting = (): Waiting | undefined => {
       clearImmediate(soon);
       if (waiting !== undefined) this.#waiting.delete(waiting);
       return waiting;
     };
     return {
       begin: async (signal) => {
-        const ready = settle();
+        const ready = takeWaiting();
         try {
           signal.throwIfAborted();
           const begun = this.#letIn(name, ready);
@@ -93,7 +93,7 @@ export class LxcCommands {
         giveUp(ready);
         return this.#spawn(name, command);
       },
-      discard: () => giveUp(settle()),
+      discard: () => giveUp(takeWaiting()),
     };
   }
 

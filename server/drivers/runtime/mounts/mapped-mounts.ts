@@ -95,15 +95,15 @@ type Source = Pick<SecondMount, 'source' | 'within' | 'block' | 'flags' | 'reado
 /** A detached copy of the source's mount, or a mount of its file system. */
 async function takeSource(libc: Libc, mount: Source, depth: number): Promise<number> {
   const { source, within, block, flags = [] } = mount;
-  const held = holdSource(libc, source, within);
+  const sourceHandle = holdSource(libc, source, within);
   try {
     const readonly = mount.readonly === true || flags.includes('ro');
-    if (block !== undefined) return await mountBlock(libc, { source: held.path, readonly, ...block });
-    const tree = libc.openTree(atFdcwd, held.path, openTreeClone | openTreeCloexec | depth);
+    if (block !== undefined) return await mountBlock(libc, { source: sourceHandle.path, readonly, ...block });
+    const tree = libc.openTree(atFdcwd, sourceHandle.path, openTreeClone | openTreeCloexec | depth);
     if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
     return tree;
   } finally {
-    held.close();
+    sourceHandle.close();
   }
 }
 

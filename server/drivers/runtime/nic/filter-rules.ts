@@ -181,11 +181,11 @@ function ipv6Rules(own: readonly Cidr[] | 'none', subnets: readonly Cidr[]): str
 
 /** The given addresses, and those that the container's kernel derives from the hardware address: link-local, and in the same /64 subnets. */
 function ownIpv6(addresses: readonly string[], hwaddr: string): readonly Cidr[] {
-  const given = addresses.flatMap(hostCidr);
+  const assigned = addresses.flatMap(hostCidr);
   const link = parseCidr('fe80::/64');
-  const subnets = [...(link === undefined ? [] : [link]), ...given.map(({ ip }) => ({ ip, prefix: 64 }))];
+  const subnets = [...(link === undefined ? [] : [link]), ...assigned.map(({ ip }) => ({ ip, prefix: 64 }))];
   const made = subnets.map((subnet) => ({ ip: eui64Address(subnet, hwaddr), prefix: 128 }));
-  const all = [...given, ...made];
+  const all = [...assigned, ...made];
   return all.filter(({ ip }, index) => all.findIndex((other) => other.ip.value === ip.value) === index);
 }
 

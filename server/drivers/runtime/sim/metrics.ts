@@ -87,11 +87,11 @@ function loopback(): InterfaceState {
   };
 }
 
-function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress[]): InterfaceState {
+function nicState(nic: NicRun, aliveMs: number, leased: readonly InterfaceAddress[]): InterfaceState {
   const hwaddr = nic.hwaddr ?? '00:16:3e:00:00:00';
   return {
     addresses: [
-      ...given,
+      ...leased,
       ...insideOf(nic),
       { family: 'inet6', address: linkLocal(hwaddr), netmask: '64', scope: 'link' },
     ],

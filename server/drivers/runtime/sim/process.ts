@@ -35,8 +35,8 @@ export function startSimProcess(command: RuntimeCommand, context: SimProcessCont
   const [input, output, errors] = [stream(), stream(), stream()];
   const writeTo = (to: PassThrough) => async (content: string | Buffer) => {
     end.signal.throwIfAborted();
-    const given = Buffer.isBuffer(content) ? content : Buffer.from(content);
-    const chunk = hasTerminal ? Buffer.from(given.toString('latin1').replaceAll('\n', '\r\n'), 'latin1') : given;
+    const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
+    const chunk = hasTerminal ? Buffer.from(bytes.toString('latin1').replaceAll('\n', '\r\n'), 'latin1') : bytes;
     context.onOutput?.(chunk);
     if (isNull) return;
     if (to.destroyed) raise(brokenPipe);

@@ -57,11 +57,11 @@ export class SimRecordFiles implements SimRunningRecords {
 
 /** In memory, for a runtime that is not opened again. */
 export function heldRecords(first: readonly SimRunningRecord[]): SimRunningRecords {
-  const held = new Map(first.map((state) => [state.run.name, state]));
+  const records = new Map(first.map((state) => [state.run.name, state]));
   return {
-    readAll: () => [...held.values()],
-    write: (state) => void held.set(state.run.name, state),
-    remove: (name) => void held.delete(name),
+    readAll: () => [...records.values()],
+    write: (state) => void records.set(state.run.name, state),
+    remove: (name) => void records.delete(name),
   };
 }
 

@@ -34,7 +34,7 @@ export function judgePair(
     fingerprint: fingerprintOf(certificate.raw),
     notAfter: new Date(certificate.validTo),
   };
-  const unfit = whyUnfit(pair);
+  const unfit = tlsProblem(pair);
   return unfit === undefined ? { pair } : { problems: [{ path: paths.cert, message: unfit }] };
 }
 
@@ -81,7 +81,7 @@ function keyOf(text: string): KeyObject | string {
 }
 
 /** TLS's own objection, for example that the key is too short. */
-function whyUnfit({ certPem, keyPem }: ServerCertificate): string | undefined {
+function tlsProblem({ certPem, keyPem }: ServerCertificate): string | undefined {
   try {
     createSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
     return undefined;

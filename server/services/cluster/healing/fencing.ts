@@ -42,7 +42,7 @@ export class Fencing {
   /** The guard ends everything here unless it is fed. */
   #isGuarded = false;
   /** The others may know that this member is fenced. */
-  #mayBeTold = false;
+  #mayBePublished = false;
   #untilMs = Number.NEGATIVE_INFINITY;
   #feeding: Promise<void> = Promise.resolve();
   #complaint = '';
@@ -71,14 +71,14 @@ export class Fencing {
   }
 
   /** Runs for each new lease, which may end before the previous one would have. */
-  readonly beforeTelling = async (untilMs: number): Promise<void> => {
+  readonly beforePublishing = async (untilMs: number): Promise<void> => {
     if (this.#isWanted || this.#isActive) await this.#feed(untilMs).catch((error: unknown) => this.#complain(error));
   };
 
   /** Published to the others: everything here ends with the lease. */
   readonly isFenced = (): boolean => {
     const isIt = this.#isWanted && this.#isGuarded;
-    this.#mayBeTold ||= isIt;
+    this.#mayBePublished ||= isIt;
     return isIt;
   };
 
@@ -116,7 +116,7 @@ export class Fencing {
   /** Call each second while it is needed, otherwise now and then. Never throws. */
   async tick(): Promise<void> {
     const { cluster, guard, nowMs } = this.#deps;
-    if (cluster.isToldFenced === false && !this.#isWanted) this.#mayBeTold = false;
+    if (cluster.isFencePublished === false && !this.#isWanted) this.#mayBePublished = false;
     if (!cluster.isOn || !(this.#isWanted || this.#isActive)) {
       if (this.#isGuarded || guard.limitsStarts) guard.quit();
       this.#isGuarded = false;
@@ -128,13 +128,13 @@ export class Fencing {
     if (Math.max(this.#untilMs, cluster.heldUntilMs) === Number.NEGATIVE_INFINITY) return;
     try {
       await this.#feed();
-      if (this.isFenced() !== cluster.isToldFenced) await cluster.awaitVisible();
+      if (this.isFenced() !== cluster.isFencePublished) await cluster.awaitVisible();
     } catch (error) {
       this.#complain(error);
     }
     if (this.#isGoingOn || this.#ended.size === 0 || cluster.heldUntilMs <= nowMs()) return;
     this.#isGoingOn = true;
-    void this.#goOn().finally(() => {
+    void this.#resumeAll().finally(() => {
       this.#isGoingOn = false;
     });
   }
@@ -154,8 +154,10 @@ export class Fencing {
   get #isActive(): boolean {
     const { cluster, records } = this.#deps;
     if (!cluster.isOn) return false;
-    if (this.#mayBeTold || cluster.isToldFenced === true) return true;
-    return cluster.isToldFenced === undefined && records.contents.signal(fenceKey(cluster.members.here)) !== undefined;
+    if (this.#mayBePublished || cluster.isFencePublished === true) return true;
+    return (
+      cluster.isFencePublished === undefined && records.contents.signal(fenceKey(cluster.members.here)) !== undefined
+    );
   }
 
   get #isOver(): boolean {
@@ -258,7 +260,7 @@ export class Fencing {
   }
 
   /** The lease is held again, and this member has read everything that the others did in between. */
-  async #goOn(): Promise<void> {
+  async #resumeAll(): Promise<void> {
     const { cluster, guard, records, log, warnings, nowMs } = this.#deps;
     if (this.#after === undefined || !(await cluster.readBarrier())) return;
     for (const name of this.#ended) {

@@ -14,7 +14,7 @@ import { warnedContainer } from '../../warnings/warned-objects.ts';
 
 const powerKey = 'volatile.last_state.power';
 
-export class GoOn implements AfterFence {
+export class Restarts implements AfterFence {
   readonly #deps: StateDeps;
   readonly #busy = new Set<string>();
   #generation = -1;

@@ -71,10 +71,12 @@ export function takeMemberConfig(
   const problems: Problem[] = [];
   for (const entity of Object.keys(entities) as Entity[]) {
     const { definitions, what } = entities[entity];
-    const given = values.filter((one) => one.entity === entity);
-    for (const name of new Set(given.map((one) => one.name))) {
+    const ofEntity = values.filter((one) => one.entity === entity);
+    for (const name of new Set(ofEntity.map((one) => one.name))) {
       const document = records[definitions].get(name)?.document;
-      const config = Object.fromEntries(given.filter((one) => one.name === name).map(({ key, value }) => [key, value]));
+      const config = Object.fromEntries(
+        ofEntity.filter((one) => one.name === name).map(({ key, value }) => [key, value]),
+      );
       if (document?.state !== 'created')
         problems.push({ path: 'member_config', message: `names the ${what} ${name}, which the cluster does not have` });
       else changes.put(definitions, name, { ...document, overrides: { ...document.overrides, [member]: config } });

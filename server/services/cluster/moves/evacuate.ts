@@ -14,7 +14,7 @@ import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts'
 import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
-import { goAway, startThere, stopForMove } from './move-away.ts';
+import { moveAway, startThere, stopForMove } from './move-away.ts';
 import { type MoveOutDeps, hasPool } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
@@ -91,7 +91,7 @@ async function leave(
   }
   const isRunning = runtime.probe(name).status !== 'stopped';
   const to = destination(deps, entry);
-  const { id } = goAway(deps, caller, name, { to, origin, isForced });
+  const { id } = moveAway(deps, caller, name, { to, origin, isForced });
   const stop = (): void => operations.cancel(id);
   signal.addEventListener('abort', stop, { once: true });
   const ended = await operations.wait(id, undefined).finally(() => signal.removeEventListener('abort', stop));

@@ -11,7 +11,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
 import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';
 
-export interface GoAway {
+export interface MoveAway {
   readonly to: Member;
   /** The member it comes from; absent: it returns there, and keeps running here if it cannot. */
   readonly origin?: string;
@@ -19,7 +19,12 @@ export interface GoAway {
 }
 
 /** When the operation succeeds, the other member has it, and starts it if it ran. */
-export function goAway(deps: MoveOutDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
+export function moveAway(
+  deps: MoveOutDeps,
+  caller: Caller,
+  name: string,
+  { to, origin, isForced }: MoveAway,
+): Operation {
   readyContainer(deps.records, name);
   return startMove(deps, name, async (running) => {
     try {

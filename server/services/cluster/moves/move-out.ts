@@ -95,10 +95,10 @@ async function sendAway(
       await send(deps, name, uuid, to, { ...running, signal: watch.signal });
     } catch (error) {
       // Only the records say whether it moved nevertheless.
-      await deps.cluster.needNews(doubt);
+      await deps.cluster.needCurrent(doubt);
       if (deps.records.containers.get(name)?.document.uuid === uuid) throw error;
     }
-    await deps.cluster.needNews(doubt);
+    await deps.cluster.needCurrent(doubt);
   });
   try {
     await deps.sagas.run(saga, { name, uuid, pool });

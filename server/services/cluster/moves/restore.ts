@@ -8,7 +8,7 @@ import { startNow } from '../../containers/power/start.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
-import { goAway } from './move-away.ts';
+import { moveAway } from './move-away.ts';
 import { successAt, type MoveOutDeps } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
@@ -72,7 +72,7 @@ async function fetch(
   if (member === undefined) throw errors.notFound('container', name);
   const { id } = await cluster.ask<Operation>(member, 'POST', '/internal/cluster/returns', { name, force }, signal);
   await successAt(cluster, member, id, signal);
-  await cluster.needNews(`Whether the container ${name} is back`);
+  await cluster.needCurrent(`Whether the container ${name} is back`);
   if (records.others.get('containers', name) !== undefined) throw errors.conflict('container', name);
 }
 
@@ -81,5 +81,5 @@ export function giveBack(deps: MoveOutDeps, caller: Caller, { name, force: isFor
   const origin = readyContainer(deps.records, name).document.config[evacuateKeys.origin] ?? '';
   const to = deps.cluster.members.get(origin);
   if (to === undefined || to.isHere) throw errors.badRequest(`The container ${name} came from no other member`);
-  return goAway(deps, caller, name, { to, isForced });
+  return moveAway(deps, caller, name, { to, isForced });
 }

@@ -43,11 +43,12 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   return deps.operations.start({
     description: descriptions[action],
     resources: { containers: [containerUrl(name)] },
-    run: (_handle, signal) => deps.locks.run(lockOf(name), () => act(deps, caller, name, action, wanted, signal)),
+    run: (_handle, signal) =>
+      deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, wanted, signal)),
   });
 }
 
-async function act(
+async function performAction(
   deps: StateDeps,
   caller: Caller,
   name: string,

@@ -283,21 +283,21 @@ function filterProblems(records: Records, devices: DeviceMap): Problem[] {
 /** Adds volatile.<nic>.hwaddr for every nic without an address. */
 export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
   const added: Record<string, string> = {};
-  const given = new Set<string>();
+  const generated = new Set<string>();
   for (const [name, device] of Object.entries(devices)) {
     if (!isNic(device) || !hasOwnHwaddr(device)) continue;
     const key = `volatile.${name}.hwaddr`;
     if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
-    added[key] = freeHardwareAddress(records, given);
-    given.add(added[key]);
+    added[key] = freeHardwareAddress(records, generated);
+    generated.add(added[key]);
   }
   return Object.keys(added).length === 0 ? config : { ...config, ...added };
 }
 
 /** The usual prefix 00:16:3e and three random bytes that no container, and no other nic of this one, has. */
-function freeHardwareAddress(records: Records, given: ReadonlySet<string>): string {
+function freeHardwareAddress(records: Records, generated: ReadonlySet<string>): string {
   for (;;) {
     const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
-    if (!given.has(address) && containersWith(records, 'hwaddr', address).length === 0) return address;
+    if (!generated.has(address) && containersWith(records, 'hwaddr', address).length === 0) return address;
   }
 }

@@ -18,7 +18,7 @@ export interface TarballPlan {
   readonly index: RenderedIndex;
   readonly volume: VolumeRef;
   /** The volume, frozen if possible. */
-  readonly held: TreeRef;
+  readonly frozen: TreeRef;
   /** Oldest first: each is the parent of the next one's stream. */
   readonly snapshots: readonly string[];
   readonly optimized: boolean;
@@ -68,7 +68,7 @@ interface Part {
 }
 
 const refOf = (plan: TarballPlan, snapshot: string | undefined): TreeRef =>
-  snapshot === undefined ? plan.held : { volume: plan.volume, snapshot };
+  snapshot === undefined ? plan.frozen : { volume: plan.volume, snapshot };
 
 async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
   const prefix = prefixOf(plan.type, part.snapshot);

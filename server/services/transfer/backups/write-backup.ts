@@ -63,7 +63,7 @@ export async function writeBackup(
   const { volume, type, index, snapshots, owners } = packed;
   const packer = await packerOf(algorithm);
   let last = 0;
-  const write = (held: TreeRef, room: Room): Promise<void> =>
+  const write = (frozen: TreeRef, room: Room): Promise<void> =>
     writeTarball(
       { driver, pool },
       {
@@ -72,7 +72,7 @@ export async function writeBackup(
         packer,
         index,
         volume,
-        held,
+        frozen,
         snapshots,
         optimized: document.optimizedStorage,
         timeS: Math.floor(deps.clock.nowMs() / 1000),

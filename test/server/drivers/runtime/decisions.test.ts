@@ -109,10 +109,10 @@ describe('cpus', () => {
     for (const bad of ['0', '-', '1-', ',1', '3-1', 'a']) expect(() => parseCpus(bad)).toThrow();
   });
 
-  const claims = (wishes: Record<string, string>, held: Record<string, readonly number[]> = {}) =>
-    new Map(Object.entries(wishes).map(([name, wish]) => [name, { wish: parseCpus(wish), held: held[name] }]));
-  const spread = (wishes: Record<string, string>, held?: Record<string, readonly number[]>) =>
-    Object.fromEntries(balanceCpus(claims(wishes, held), host.onlineCpus));
+  const claims = (wishes: Record<string, string>, current: Record<string, readonly number[]> = {}) =>
+    new Map(Object.entries(wishes).map(([name, wish]) => [name, { wish: parseCpus(wish), current: current[name] }]));
+  const spread = (wishes: Record<string, string>, current?: Record<string, readonly number[]>) =>
+    Object.fromEntries(balanceCpus(claims(wishes, current), host.onlineCpus));
 
   test('a count takes the cpus that the fewest others use, and keeps its own where that is the same', () => {
     expect(spread({ a: '0-0', b: '0-1', c: '2' })).toMatchObject({ c: [2, 3] });
@@ -132,8 +132,8 @@ describe('cpus', () => {
           const load = host.onlineCpus.map((cpu) => Object.values(sets).filter((set) => set?.includes(cpu)).length);
           expect(Math.max(...load) - Math.min(...load)).toBeLessThanOrEqual(1);
           for (const [name, count] of Object.entries(counts)) expect(sets[name]?.length ?? 4).toBe(Math.min(count, 4));
-          const held = Object.fromEntries(Object.entries(sets).flatMap(([name, set]) => (set ? [[name, set]] : [])));
-          expect(spread(wishes, held)).toEqual(sets);
+          const current = Object.fromEntries(Object.entries(sets).flatMap(([name, set]) => (set ? [[name, set]] : [])));
+          expect(spread(wishes, current)).toEqual(sets);
         },
       ),
     );

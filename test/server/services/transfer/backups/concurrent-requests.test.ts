@@ -60,7 +60,7 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
   const slow = (driver: StorageDriver): StorageDriver => ({
     ...driver,
     holdStill: (pool, volume, use, signal) =>
-      driver.holdStill(pool, volume, (held) => use({ ...held, isStill: isStill || held.isStill }), signal),
+      driver.holdStill(pool, volume, (frozen) => use({ ...frozen, isStill: isStill || frozen.isStill }), signal),
     exportVolume: async (...all) => {
       packing += 1;
       await gate;
