@@ -382,12 +382,12 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   certificate_project: [
     'auth/restricted-view.ts',
     'server/hostile/trust-tokens.test.ts',
-    'a restricted token does not give trust with everything',
+    'a restricted token grants neither full trust',
   ],
   metrics: [
     'services/server/metrics.ts',
     'server/hostile/metrics-access.test.ts',
-    'a certificate of type metrics reads metrics and is a stranger everywhere else',
+    'a certificate of type metrics reads metrics and is untrusted everywhere else',
   ],
   metrics_authentication: [
     'auth/policy.ts',
@@ -422,7 +422,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   container_nic_ipfilter: [
     'drivers/runtime/nic/filter-rules.ts',
     'server/hostile/tenants/shared-network.test.ts',
-    'no frame with an address of others gets through',
+    'no frame with a foreign address gets through',
   ],
   instance_nic_bridged_port_isolation: [
     'drivers/runtime/nic/filters.ts',

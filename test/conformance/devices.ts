@@ -1,4 +1,4 @@
-// The suite of every device type: what its callers rely on at a start, a change, an unplugging and a move.
+// The suite of every device type: its callers' expectations at a start, a change, an unplugging and a move.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import type { DeviceHandler, DeviceRun } from '../../server/drivers/devices/devi
 import type { HostPaths, NodeNumbers } from '../../server/drivers/devices/host-paths.ts';
 import { deviceHandler } from '../../server/drivers/devices/index.ts';
 
-/** A host made up for a device. Nothing real is read. */
+/** A fake host for a device. Reads nothing real. */
 export interface MadeUpHost extends HostPaths {
   readonly dir: string;
   /** Writes a file below /sys. */
@@ -22,7 +22,7 @@ export interface MadeUpHost extends HostPaths {
 
 export interface DeviceSample {
   readonly properties: DeviceConfig;
-  /** Puts there what the device needs of its host; absent: it needs nothing. */
+  /** Prepares what the device needs of its host; absent: nothing. */
   readonly prepare?: (host: MadeUpHost) => DeviceConfig | void;
   readonly home: DeviceHome;
 }
@@ -72,14 +72,14 @@ export function deviceConformance(name: string, sample: DeviceSample): void {
         volumeOf: () => undefined,
       });
 
-    test('a start can be asked for twice with one answer, and changes nothing on the host', async () => {
+    test('preparing a start twice gives equal results, and changes nothing on the host', async () => {
       const before = everythingIn(host.dir);
       const run = await start();
       expect(await start()).toEqual(run);
       expect(everythingIn(host.dir)).toEqual(before);
     });
 
-    test('all that a start brings is plain data under the name of the device', async () => {
+    test('the parts of a start are plain data under the name of the device', async () => {
       const run = await start();
       expect(JSON.parse(JSON.stringify(run))).toEqual(run);
       const parts = [...run.nics, ...run.mounts, ...run.nodes, ...run.diskRates, ...run.proxies];
@@ -99,7 +99,7 @@ export function deviceConformance(name: string, sample: DeviceSample): void {
       }
     });
 
-    test('forwards follow from the properties alone, so that a later daemon opens the same ones', async () => {
+    test('forwarders depend on the properties alone, so that a later daemon opens the same ones', async () => {
       expect(handler.forwards?.('dev0', properties) ?? []).toEqual((await start()).proxies);
     });
 
@@ -109,7 +109,7 @@ export function deviceConformance(name: string, sample: DeviceSample): void {
       expect(handler.change?.(parts, parts) ?? parts).toEqual(parts);
     });
 
-    test('a device whose parts were left out at the start comes with a change', async () => {
+    test('a device whose parts were omitted at the start is plugged by a change', async () => {
       const { nics, mounts, nodes, diskRates } = await start();
       const parts: DeviceParts = { nics, mounts, nodes, diskRates };
       const after = handler.change?.(noParts, parts) ?? parts;
@@ -123,7 +123,7 @@ export function deviceConformance(name: string, sample: DeviceSample): void {
       expect((await start()).watch.length > 0).toBe(isWatched);
     });
 
-    test('a device that brings hardware of its host stays there when the container moves', () => {
+    test('a device with hardware of its host stays there when the container moves', () => {
       expect(deviceHome(properties)).toBe(sample.home);
       const needsHost = handler.needsHost?.(properties) !== false;
       if (sample.home === 'any' && needsHost) expect(properties['path']).toBe('/');

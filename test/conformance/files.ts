@@ -22,7 +22,7 @@ import type { Answer, TestDaemon } from '../support/daemons/daemon.ts';
 import { until } from '../support/until.ts';
 
 export interface FilesHarness {
-  /** Has a container `web`; what is in its root file system besides does not matter. */
+  /** Has a container `web`; the rest of its root file system does not matter. */
   readonly daemon: () => TestDaemon;
 }
 
@@ -51,7 +51,7 @@ function uploadsIn(dir: string): number {
   }).length;
 }
 
-/** Announces a million bytes, sends a part and hangs up. */
+/** Announces a million bytes, sends a part and disconnects. */
 async function breakOff({ socketPath }: TestDaemon, path: string, headers: Record<string, string> = {}): Promise<void> {
   await new Promise<void>((resolve) => {
     const all = { 'content-length': 1e6, ...headers };
@@ -75,7 +75,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
   if (!isRoot) console.log('skipped: owners of files in containers: not root');
 
   describe('reading', () => {
-    test('a file comes as its bytes, with size, type, owner and mode in headers', async () => {
+    test('a file is returned as its bytes, with size, type, owner and mode in headers', async () => {
       writeFileSync(join(rootfs(), 'hello'), 'hi there\n', { mode: 0o640 });
       const answer = await get('/hello');
       expect(answer.status).toBe(200);
@@ -91,7 +91,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       });
     });
 
-    test('a directory comes as the names in it, without dots', async () => {
+    test('a directory is returned as the names in it, without dots', async () => {
       mkdirSync(join(rootfs(), 'dir/inner'), { recursive: true });
       writeFileSync(join(rootfs(), 'dir/a b'), '');
       const answer = await get('/dir/');
@@ -100,7 +100,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect(answer.body).toMatchObject({ type: 'sync', status_code: 200 });
     });
 
-    test('a symbolic link comes as its text and is not followed', async () => {
+    test('a symbolic link is returned as its text and is not followed', async () => {
       symlinkSync('../somewhere else', join(rootfs(), 'link'));
       const answer = await get('/link');
       expect(answer.headers['x-svc-type']).toBe('symlink');
@@ -186,7 +186,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect(facts()).toBe(before);
     });
 
-    test('a program that reads an overwritten file goes on reading the old content', async () => {
+    test('a program that reads an overwritten file keeps reading the old content', async () => {
       const path = join(rootfs(), 'read');
       writeFileSync(path, 'the old content');
       const fd = openSync(path, 'r');
@@ -219,7 +219,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
         if (what.includes('several')) linkSync(join(dir, 'old'), join(dir, 'other'));
         const names = readdirSync(dir);
         await breakOff(daemon(), at('/whole/old'), headers);
-        // The daemon has noticed and let go of what had come.
+        // The daemon has noticed and deleted what had arrived.
         await until(() => uploadsIn(dir) === 0);
         expect(readFileSync(join(dir, 'old'), 'utf8')).toBe('the old content');
         expect(readdirSync(dir)).toEqual(names);
@@ -242,7 +242,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect(lstatSync(join(rootfs(), 'current')).isSymbolicLink()).toBe(true);
     });
 
-    test.runIf(isRoot)('a directory is made once, and asking again is fine', async () => {
+    test.runIf(isRoot)('making an existing directory succeeds', async () => {
       for (let time = 0; time < 2; time++) {
         expect((await post('/made', '', { 'x-svc-type': 'directory', 'x-svc-mode': '0700' })).status).toBe(200);
       }
@@ -300,7 +300,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       ]);
     });
 
-    test('an upload that breaks off leaves no new file and no other trace', async () => {
+    test('an aborted upload leaves no new file and no other trace', async () => {
       const before = (await get('/made')).metadata as string[];
       await breakOff(daemon(), at('/made/half'));
       await expect.poll(() => get('/made/half').then((answer) => answer.status)).toBe(404);
@@ -368,7 +368,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect(readFileSync(canary, 'utf8')).toBe('secret of the host');
     });
 
-    test('links in circles end', async () => {
+    test('a loop of links ends in an error', async () => {
       symlinkSync('circle2', join(rootfs(), 'circle1'));
       symlinkSync('circle1', join(rootfs(), 'circle2'));
       const answer = await get('/circle1/x');

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 export interface NetworkClient {
   readonly hwaddr: string;
-  /** Asks for an IPv4 address as a DHCP client does; undefined when nobody offered one. */
+  /** Requests an IPv4 address like a DHCP client; undefined if none was offered. */
   request(): Promise<string | undefined>;
   /** Global IPv6 addresses of its interface. */
   ipv6(): Promise<readonly string[]>;
@@ -16,14 +16,14 @@ export interface NetworkClient {
 export interface NetworkHarness {
   /** Opens the driver on the same directory each time. */
   open(): NetworkDriver;
-  /** A name and subnets (`10.213.5`) that nobody else uses. */
+  /** A name and subnets (`10.213.5`) that are unused. */
   fresh(): { readonly name: string; readonly ipv4: string; readonly otherIpv4: string; readonly ipv6: string };
   join(network: string, client: { readonly hwaddr: string; readonly hostname: string }): Promise<NetworkClient>;
   /** Asks the DNS of the network. */
   resolve(network: string, hostname: string): Promise<readonly string[]>;
-  /** Changes whenever the service of the network was interrupted. */
+  /** Changes whenever the network's service was interrupted. */
   serviceId(network: string): string;
-  /** Everything of this network that the host still holds. */
+  /** Everything of this network that remains on the host. */
   remains(network: string): Promise<readonly string[]>;
   /** More config (or a fault) with which the next `up` fails after it has begun. */
   sabotage(network: string): Readonly<Record<string, string>>;
@@ -138,7 +138,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(addresses.filter((entry) => entry.scope === 'global')).toEqual([]);
     });
 
-    test('down twice leaves nothing, and of an unknown network does nothing', async () => {
+    test('down twice leaves nothing, and down of an unknown network does nothing', async () => {
       await up();
       await driver.down(name);
       expect(await driver.state(name)).toBeUndefined();
@@ -156,7 +156,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(leases.map(({ hwaddr, address }) => ({ hwaddr, address }))).toEqual([{ hwaddr: client.hwaddr, address }]);
     });
 
-    test('no two clients get the same address, and a full range gives no more', async () => {
+    test('no two clients get the same address, and a full range gives out no more', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.20-${ipv4}.21` });
       const got: (string | undefined)[] = [];
       for (const last of ['01', '02', '03'])
@@ -183,7 +183,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(harness.serviceId(name)).toBe(service);
     });
 
-    test('a reservation may lie outside the ranges; taken away, it has no effect any more', async () => {
+    test('a reservation may lie outside the ranges; once removed, it has no effect', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.100-${ipv4}.150` });
       const hwaddr = '02:00:00:00:06:01';
       await driver.setHosts(name, [host('beta', hwaddr, `${ipv4}.50`)]);
@@ -216,7 +216,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.leases(name)).map((lease) => lease.hostname)).toEqual(['']);
     });
 
-    test('the smaller id holds where two reservations have one address', async () => {
+    test('the reservation with the smaller id applies of two with one address', async () => {
       await up();
       await driver.setHosts(name, [
         host('zeta', '02:00:00:00:09:02', `${ipv4}.80`),
@@ -228,7 +228,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(other).not.toBe(`${ipv4}.80`);
     });
 
-    test('a reservation that cannot be is refused as Invalid', async () => {
+    test('an impossible reservation is refused as Invalid', async () => {
       await up();
       await expect(driver.setHosts(name, [host('theta', 'nonsense')])).rejects.toMatchObject({ code: 'Invalid' });
       const bad = host('theta', '02:00:00:00:0a:01', '10.0.0.1\n02:00:00:00:0a:02,evil');
@@ -312,14 +312,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    test('auto that was not resolved is refused, and a fan is not supported', async () => {
+    test('an unresolved auto is refused, and a fan is not supported', async () => {
       await expect(up({ 'ipv4.address': 'auto' })).rejects.toMatchObject({ code: 'Invalid' });
       await expect(driver.up({ name, config: { 'bridge.mode': 'fan' } }, never)).rejects.toMatchObject({
         code: 'NotSupported',
       });
     });
 
-    test('an interface that somebody else made is refused and survives a down', async () => {
+    test('a foreign interface is refused and survives a down', async () => {
       const foreign = await harness.foreignInterface();
       const before = await driver.state(foreign);
       await expect(driver.up({ name: foreign, config }, never)).rejects.toMatchObject({ code: 'InUse' });
@@ -334,7 +334,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await expect(driver.releaseLease(name, '02:00:00:00:00:01')).rejects.toMatchObject({ code: 'NotFound' });
     });
 
-    test('ups and downs of one network at the same time end as the last one says', async () => {
+    test('concurrent ups and downs of one network end in the state of the last call', async () => {
       await Promise.all([up(), driver.down(name), up(), up()]);
       expect(await driver.state(name)).toBeDefined();
       await Promise.all([up(), up(), driver.down(name)]);
@@ -342,7 +342,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    test('many networks come up and go down at the same time', async () => {
+    test('many networks go up and down at the same time', async () => {
       const many = Array.from({ length: 8 }, () => harness.fresh());
       const all = (): Promise<unknown> =>
         Promise.all(
@@ -373,7 +373,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(later['ipv6.nat']).toBe('false');
     });
 
-    test('fillConfig finds nothing when everything is taken, and says so', async () => {
+    test('fillConfig reports that every subnet is taken', async () => {
       await expect(driver.fillConfig({}, { creating: true, taken: ['10.0.0.0/8'] })).rejects.toMatchObject({
         code: 'Failed',
         message: expect.stringContaining('ipv4.address') as unknown,

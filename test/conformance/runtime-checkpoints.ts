@@ -10,9 +10,9 @@ import { until } from '../support/until.ts';
 export interface CheckpointHarness extends RuntimeHarness {
   /** Makes the next storing or restoring fail for this reason; undefined: this runtime cannot be made to fail. */
   readonly fail: ((kind: 'dump' | 'restore', reason: string) => void) | undefined;
-  /** Ends that. */
+  /** Undoes `fail`. */
   readonly works: () => void;
-  /** False where memory cannot be copied in rounds: the reason was printed. */
+  /** False if memory cannot be pre-dumped: the reason was printed. */
   readonly rounds: boolean;
 }
 
@@ -66,7 +66,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(await checkpoints.available()).toEqual({ ok: true });
     });
 
-    test('stored with a stop ends the container, announced once before it resolves, and goes on from there', async () => {
+    test('a checkpoint with a stop ends the container, announces it once before it resolves, and the container resumes from it', async () => {
       const run = await started();
       const dir = fresh();
       expect(checkpoints.isComplete(dir)).toBe(false);
@@ -86,7 +86,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(harness.remains(run)).toEqual([]);
     });
 
-    test('a container that went on is found by another driver, and its end noticed', async () => {
+    test('a resumed container is found by another driver, and its end noticed', async () => {
       const run = await started();
       const dir = fresh();
       await checkpoints.checkpoint('s1', { dir, leave: 'stopped' }, never);
@@ -100,7 +100,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(driver.probe('s1').status).toBe('stopped');
     });
 
-    test('stored without a stop leaves it running as it was, or frozen', async () => {
+    test('a checkpoint without a stop leaves the container running as it was, or frozen', async () => {
       await started();
       const before = driver.probe('s1');
       await checkpoints.checkpoint('s1', { dir: fresh(), leave: 'running' }, never);
@@ -113,7 +113,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ stdout: 'on\n' });
     });
 
-    test('a checkpoint of what does not run is NotFound, of what is frozen Failed', async () => {
+    test('a checkpoint of a stopped container is NotFound, of a frozen one Failed', async () => {
       await harness.prepare('s1');
       const store = (): Promise<void> => checkpoints.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, never);
       await expect(store()).rejects.toMatchObject({ code: 'NotFound' });
@@ -124,7 +124,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       await driver.unfreeze('s1');
     });
 
-    test('an aborted one rejects with the reason and changes nothing', async () => {
+    test('an aborted checkpoint rejects with the reason and changes nothing', async () => {
       await started();
       const before = driver.probe('s1');
       const gone = AbortSignal.abort(new Error('no longer wanted'));
@@ -132,7 +132,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(driver.probe('s1')).toEqual(before);
     });
 
-    test('one that fails says why, keeps the whole output, and leaves the container running and stoppable', async () => {
+    test('a failed checkpoint says why, keeps the whole output, and leaves the container running and stoppable', async () => {
       if (harness.fail === undefined) return console.log('skipped: this tool cannot be made to fail');
       await started();
       const before = driver.probe('s1');
@@ -168,13 +168,13 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       await expect(checkpoints.restore(run, { dir }, never)).rejects.toMatchObject({ code: 'InUse' });
     });
 
-    test('half of a state is refused before anything is done', async () => {
+    test('an incomplete checkpoint is refused before anything is done', async () => {
       const run = await harness.prepare('s1');
       await expect(checkpoints.restore(run, { dir: fresh() }, never)).rejects.toMatchObject({ code: 'Failed' });
       expect([driver.probe('s1').status, harness.remains(run)]).toEqual(['stopped', []]);
     });
 
-    test('memory is copied in rounds, each on the one before, in directories side by side', async () => {
+    test('memory is pre-dumped in rounds, each based on the previous one, in sibling directories', async () => {
       await started();
       const [first, second, last] = [fresh(), fresh(), fresh()];
       if (!harness.rounds) return console.log('skipped: this kernel does not track changes of memory');

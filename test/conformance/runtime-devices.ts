@@ -79,12 +79,12 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
     const read = (path: string): Promise<string | undefined> => harness.readInside(driver, 'd1', path);
     const interfaces = (): Promise<readonly string[]> => harness.interfacesInside(driver, 'd1');
 
-    test('tells the devices that a container was started with', async () => {
+    test('a driver reports the devices that a container was started with', async () => {
       await begin({ properties: { eth0: { type: 'nic' } } });
       expect(live.plugged('d1')).toEqual({ eth0: { type: 'nic' } });
     });
 
-    test('a container that does not run is NotFound to all of it', async () => {
+    test('every call for a stopped container is NotFound', async () => {
       await harness.prepare('d1');
       expect(() => live.plugged('d1')).toThrow(/not running/);
       for (const work of [
@@ -175,7 +175,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await read('/other/word')).toBeUndefined();
     });
 
-    test('a device of which one part fails leaves no other part behind', async () => {
+    test('a device with a failing part leaves no other part behind', async () => {
       await begin();
       const plug = diskPlug('data', '/data');
       const broken = {

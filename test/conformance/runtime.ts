@@ -26,10 +26,10 @@ export interface RuntimeHarness {
   rebootInside(driver: RuntimeDriver, name: string): Promise<void>;
   /** Lets the container end or reboot while no driver is open. */
   whileDown(name: string, target: 'stop' | 'reboot'): Promise<void>;
-  /** The memory limit in force, in bytes; undefined = none. */
+  /** The current memory limit, in bytes; undefined = none. */
   memoryLimit(driver: RuntimeDriver, name: string): number | undefined;
   processLimit(driver: RuntimeDriver, name: string): number | undefined;
-  /** Everything of this container that the host still holds: processes, interfaces, control groups. */
+  /** Everything of this container that remains on the host: processes, interfaces, cgroups. */
   remains(run: RunConfig): readonly string[];
   /** Makes the next start of this prepared container fail half way; the reason must appear in the error. */
   sabotage(run: RunConfig): Promise<{ readonly run: RunConfig; readonly reason: RegExp }>;
@@ -126,7 +126,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').initPid).not.toBe(initPid);
         limit(-1);
         await harness.rebootInside(driver, 'c1');
-        // A driver that takes the process that waits to become init for one announces its end after that.
+        // A driver that mistakes the waiting process for init announces its end later.
         await until(() => exits.at(-1)?.target === 'stop');
         expect(driver.probe('c1').status).toBe('stopped');
         rmSync(startUntilFile);
@@ -167,7 +167,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      test('a forced stop goes through while a clean one is waiting, and ends both', async () => {
+      test('a forced stop succeeds while a clean one is waiting, and ends both', async () => {
         await driver.start(await prepare('deaf', 'deaf'), never);
         const clean = driver.stop('deaf', { force: false }, never);
         await kill('deaf');
@@ -184,7 +184,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('deaf').status).toBe('running');
       });
 
-      test('stopping what does not run is NotFound', async () => {
+      test('stopping a stopped container is NotFound', async () => {
         await expect(kill('nobody')).rejects.toMatchObject({ code: 'NotFound' });
         await started('c1');
         await kill('c1');
@@ -223,7 +223,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(runs.flatMap((run) => harness.remains(run))).toEqual([]);
       });
 
-      test('names with odd characters and of 64 characters work and do not meet each other', async () => {
+      test('names with odd characters and of 64 characters work without collisions', async () => {
         for (const name of oddNames) await started(name);
         const pids = new Set(oddNames.map((name) => driver.probe(name).initPid));
         expect(pids.size).toBe(oddNames.length);
@@ -244,7 +244,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      test('half way gives the first real reason and leaves nothing; the next start works', async () => {
+      test('a start that fails half way gives the first real reason and leaves nothing; the next start works', async () => {
         const good = await prepare('c1');
         const { run, reason } = await harness.sabotage(good);
         const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
@@ -257,7 +257,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').status).toBe('running');
       });
 
-      test('because init ends at once says so, or announces the exit', async () => {
+      test('a start whose init ends at once says so, or announces the exit', async () => {
         const run = await prepare('brief', 'short-lived');
         const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
         if (error instanceof Error) expect(error).toMatchObject({ code: 'Failed' });
@@ -343,7 +343,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect((await driver.exec('c1', ['true'], {}, never)).exitCode).toBe(0);
       });
 
-      test('a reboot waits for what has to be done between the boots, also when that fails', async () => {
+      test('a reboot waits for the work between the boots, even if that fails', async () => {
         await started('c1');
         const before = driver.probe('c1').initPid;
         const seen: unknown[] = [];
@@ -367,7 +367,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      test('limits changed while running hold after a reboot from inside', async () => {
+      test('limits changed while running still apply after a reboot from inside', async () => {
         const run = await started('c1');
         await driver.updateLimits('c1', { ...run.config, 'limits.memory': '96MiB' });
         await harness.rebootInside(driver, 'c1');
@@ -389,13 +389,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       });
 
-      test('does not start a second copy of what still runs', async () => {
+      test('a restart does not start a second copy of a running container', async () => {
         const run = await started('c1');
         await reopen(['c1']);
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
       });
 
-      test('notices what ended meanwhile, once', async () => {
+      test('a restart notices a container that ended in between, once', async () => {
         const run = await started('c1');
         await driver.close();
         await harness.whileDown('c1', 'stop');
@@ -407,7 +407,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      test('notices what rebooted meanwhile', async () => {
+      test('a restart notices a container that rebooted in between', async () => {
         await started('c1');
         const before = driver.probe('c1').initPid;
         await driver.close();
@@ -427,7 +427,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      test('a closed driver tells nobody anything', async () => {
+      test('a closed driver calls no listener', async () => {
         await started('c1');
         const old = exits;
         await reopen(['c1']);
@@ -438,9 +438,9 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('figures and limits', () => {
-      test('metrics are plausible and move', async () => {
+      test('metrics are plausible and change', async () => {
         const run = await started('c1');
-        // The kernel adds up the figures of memory every few seconds.
+        // The kernel updates memory statistics every few seconds.
         await until(async () => (await driver.metrics('c1')).usage().memory.rss > 0);
         const first = await driver.metrics('c1');
         expect(first.initPid).toBe(driver.probe('c1').initPid);
@@ -477,7 +477,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         await expect(driver.exec('nobody', ['true'], {}, never)).rejects.toMatchObject({ code: 'NotFound' });
       });
 
-      test('limits hold from the start, can be changed and taken away while running', async () => {
+      test('limits apply from the start, and can be changed and removed while running', async () => {
         const run = await prepare('c1');
         const config = { ...run.config, 'limits.memory': '64MiB', 'limits.processes': '50' };
         await driver.start({ ...run, config }, never);
@@ -534,7 +534,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect((await driver.exec('c1', ['pwd'], { cwd: '/etc' }, never)).stdout).toBe('/etc\n');
       });
 
-      test('a command over its time limit is ended with Timeout', async () => {
+      test('a command over its time limit is killed with Timeout', async () => {
         const running = driver.exec('c1', ['sleep', '600'], { timeoutMs: 100 }, never);
         await expect(running).rejects.toMatchObject({ code: 'Timeout' });
       });
@@ -590,7 +590,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await (await spawned(argv, 'null')).exited).toBe(code);
       });
 
-      test('signals reach the command itself, also those sent at once; kill ends what it started, too', async () => {
+      test('signals reach the command itself, even those sent at once; kill ends its descendants, too', async () => {
         const early = await spawned(['sleep', '600'], 'null');
         early.signal(15);
         expect(await early.exited).toBe(143);
@@ -610,13 +610,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(lines.find((line) => line.startsWith('PATH='))).toMatch(/^PATH=\/usr\/local\/sbin:.*:\/bin$/);
       });
 
-      test('runs as the user, the group and in the directory that it is told', async () => {
+      test('a command runs as the given user and group, in the given directory', async () => {
         const identity = { uid: 1234, gid: 4321, cwd: '/etc' };
         const command = await spawned(['sh', '-c', 'id -u; id -g; pwd'], 'pipes', identity);
         expect(await textOf(command.stdout)).toBe('1234\n4321\n/etc\n');
       });
 
-      test('output that nobody reads stops the command, and reading goes on with every byte', async () => {
+      test('unread output blocks the command, and reading resumes with every byte', async () => {
         const command = await spawned(['head', '-c', '3000000', '/dev/zero']);
         let isOver = false;
         void command.exited.then(() => (isOver = true));
@@ -626,14 +626,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await command.exited).toBe(0);
       });
 
-      test('a reader that goes away ends a command that writes', async () => {
+      test('a closed reader ends a command that writes', async () => {
         const command = await spawned(['head', '-c', '999999999999', '/dev/zero']);
         await firstOf(command);
         command.stdout?.destroy();
         expect(await command.exited).toBeGreaterThan(0);
       });
 
-      test('a terminal has the size it was given, and the one it is given later', async () => {
+      test('a terminal has its initial size, and a later one', async () => {
         const command = await onTerminal(['sh']);
         const seen = watched(command);
         command.stdin?.write('stty size\n');
@@ -646,7 +646,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         command.resize(size);
       });
 
-      test('output on a terminal ends lines as terminals do, and is there to its last byte', async () => {
+      test('output on a terminal has terminal line ends, and is complete to its last byte', async () => {
         const command = await onTerminal(['sh', '-c', 'tty; seq 1 20000; exit 3']);
         const lines = (await textOf(command.stdout)).split('\r\n');
         expect(await command.exited).toBe(3);
@@ -654,7 +654,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(lines.slice(1)).toEqual([...Array.from({ length: 20_000 }, (_, index) => `${index + 1}`), '']);
       });
 
-      test('text typed at a terminal comes back once, and ^C interrupts', async () => {
+      test('text typed at a terminal is echoed once, and ^C interrupts', async () => {
         const command = await onTerminal(['cat']);
         const seen = watched(command);
         command.stdin?.write('hello\r');
@@ -685,7 +685,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
 
     describe('console', () => {
       const size = { columns: 80, rows: 24 };
-      test('several viewers share it; one may go, another come, and all end with the container', async () => {
+      test('several viewers share it; one may leave, another join, and all end with the container', async () => {
         const run = await prepare('c1', 'with-console');
         await driver.start(run, never);
         const [one, two] = [driver.console('c1', size), driver.console('c1', size)];
@@ -730,7 +730,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       });
     });
 
-    test('a listener that was taken back hears nothing more', async () => {
+    test('a removed listener is no longer called', async () => {
       const heard: RuntimeExit[] = [];
       const off = driver.onExit((exit) => heard.push(exit));
       await started('c1');

@@ -1,4 +1,4 @@
-// The suite of all storage drivers; a driver's own tests only add what is special about it.
+// The suite of all storage drivers; a driver's own tests add only its specialities.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -34,7 +34,7 @@ export interface StorageFixture {
   readonly storage: StorageDriver;
   /** A pool that does not exist yet; another one at each call. */
   readonly newPool: () => PoolSpec;
-  /** A pool takes long to make: those of earlier tests are emptied and used again, with their images. */
+  /** Pools are slow to make: those of earlier tests are emptied and reused, with their images. */
   readonly reusesPools?: boolean;
   readonly image: ImageFiles;
   /** A file of the image's root file system, and what is in it. */
@@ -79,7 +79,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
       return filled;
     };
     const [given, spare]: [PoolSpec[], PoolSpec[]] = [[], []];
-    /** They may have the image of an earlier test. */
+    /** They may have an earlier test's image. */
     const reused = new Set<string>();
     beforeEach(() => {
       const before = given.splice(0);
@@ -89,7 +89,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
       try {
         for (const volume of await storage.listVolumes(pool))
           if (volume.type !== 'image') await storage.deleteVolume(pool, volume);
-        // It waits for what is removed behind an answer.
+        // Waits for background removals.
         await storage.resources(pool);
         reused.add(pool.name);
         return true;
@@ -104,7 +104,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
       given.push(pool);
       return pool;
     };
-    /** Snapshots of some drivers have their files only while somebody uses them. */
+    /** Snapshots of some drivers are mounted only while in use. */
     const filesAt = <T>(path: string, use: () => Promise<T>): Promise<T> =>
       storage.withFiles === undefined ? use() : storage.withFiles(path, use);
     const namesOf = async (pool: PoolSpec): Promise<readonly string[]> =>
@@ -127,7 +127,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await storage.listVolumes(pool)).toEqual([]);
       });
 
-      test('a pool that has volumes in it is not taken for a new one', async () => {
+      test('a pool with volumes is not mistaken for a new one', async () => {
         const pool = await madePool();
         await make(pool, custom('v'), { kind: 'empty' });
         expect(await codeOf(storage.createPool(pool, never))).toBe('InUse');
@@ -160,7 +160,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await namesOf(pool)).toEqual(['container/c']);
       });
 
-      test('resources tell used and total of space and inodes', async () => {
+      test('resources report used and total space and inodes', async () => {
         const { space, inodes } = await storage.resources(await madePool());
         expect(space.total).toBeGreaterThan(0);
         for (const { used, total } of [space, inodes]) {
@@ -203,7 +203,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect((await lstat(path)).mode & 0o077).toBe(0);
       });
 
-      test('a copy is whole and of its own', async () => {
+      test('a copy is complete and independent', async () => {
         const pool = await madePool();
         await make(pool, container('a'), fromImage());
         const [a, b] = [container('a'), container('b')].map((volume) =>
@@ -218,13 +218,13 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect((await lstat(storage.volumePath(pool, container('b')))).mode & 0o077).toBe(0);
       });
 
-      test('copying what is not there is NotFound and makes nothing', async () => {
+      test('copying a missing volume is NotFound and makes nothing', async () => {
         const pool = await madePool();
         expect(await codeOf(make(pool, container('b'), { kind: 'copy', from: container('a') }))).toBe('NotFound');
         expect(await namesOf(pool)).toEqual([]);
       });
 
-      test('creating what exists is Exists and leaves it as it is, whatever the source', async () => {
+      test('creating an existing volume is Exists and leaves it unchanged, whatever the source', async () => {
         const pool = await madePool();
         await make(pool, custom('v'), { kind: 'empty' });
         await make(pool, container('c'), { kind: 'empty' });
@@ -286,7 +286,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await readFile(join(kept, 'file'), 'utf8')).toBe('x');
       });
 
-      test('a rename moves everything; done already is success', async () => {
+      test('a rename moves everything, and is idempotent', async () => {
         const pool = await madePool();
         await make(pool, container('a'), { kind: 'empty' });
         await writeFile(join(storage.volumePath(pool, container('a')), 'rootfs', 'file'), 'x');
@@ -320,7 +320,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await namesOf(pool)).toEqual(['custom/a', 'custom/b']);
       });
 
-      test('a rename of what is not there is NotFound', async () => {
+      test('a rename of a missing volume is NotFound', async () => {
         const pool = await madePool();
         expect(await codeOf(storage.renameVolume(pool, custom('a'), 'b'))).toBe('NotFound');
       });
@@ -392,7 +392,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         return pool;
       };
 
-      test('a snapshot keeps what was, and restoring brings it back as often as wanted', async () => {
+      test('a snapshot keeps the content, and can be restored repeatedly', async () => {
         const pool = await withContainer();
         await take(pool, snap('s'));
         for (const text of ['two', 'three']) {
@@ -437,7 +437,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await storage.listSnapshots(pool, container('other'))).toEqual([]);
       });
 
-      test('taking what exists is Exists, of what is not there NotFound, restoring what is not there NotFound', async () => {
+      test('taking an existing snapshot is Exists, one of a missing volume NotFound, restoring a missing one NotFound', async () => {
         const pool = await withContainer();
         await take(pool, snap('s'));
         await write(pool, 'two');
@@ -456,7 +456,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await storage.listSnapshots(pool, container('c'))).toEqual(['b']);
       });
 
-      test('a snapshot is renamed; done already is success, onto another is Exists, of nothing NotFound', async () => {
+      test('a rename of a snapshot is idempotent, onto another one it is Exists, of a missing one NotFound', async () => {
         const pool = await withContainer();
         await take(pool, snap('a'));
         await storage.renameSnapshot(pool, snap('a'), 'b');
@@ -481,7 +481,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
       });
 
-      test('a volume is made of a snapshot, and a snapshot of another volume taken over', async () => {
+      test('a volume is made of a snapshot, and a snapshot of another volume is copied', async () => {
         const pool = await withContainer();
         await take(pool, snap('s'));
         await write(pool, 'two');
@@ -497,7 +497,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         );
       });
 
-      test('volumes and snapshots come over from another pool', async () => {
+      test('volumes and snapshots are copied from another pool', async () => {
         const [from, to] = [await withContainer(), await madePool()];
         await take(from, snap('s'));
         await write(from, 'two');
@@ -558,7 +558,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await read(storage.volumePath(pool, container('c')))).toBe('two');
       });
 
-      test('a volume that is held is exported, and is still where the driver says so, whatever happens to it', async () => {
+      test('a held volume can be exported, frozen if the driver says so, whatever happens to the original', async () => {
         const pool = await withContainer();
         await write(pool, 'before');
         let seen = '';
@@ -584,7 +584,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(seen).toBe('before');
       });
 
-      test('holding a volume leaves nothing, also when its user fails; one that is not there is said to be missing', async () => {
+      test('holding a volume leaves nothing, even if its user fails; a missing one is reported', async () => {
         const pool = await withContainer();
         const failing = storage.holdStill(pool, container('c'), () => Promise.reject(new Error('as wished')), never);
         await expect(failing).rejects.toThrow('as wished');
@@ -633,7 +633,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(holes?.blocks).toBeLessThan(1024);
       };
 
-      test('a volume goes out as tar and comes in again whole, closed to others', async () => {
+      test('a volume exported as tar is imported completely, closed to others', async () => {
         const [from, to] = [await filled(), await madePool()];
         await put(to, { volume: container('new') }, await chunksOf(from, { volume: container('c') }, { kind: 'tar' }), {
           kind: 'tar',
@@ -645,7 +645,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await namesOf(from)).toEqual(['container/c']);
       });
 
-      test('members have the prefix that is wanted, whatever is in it, and lose it when they come in', async () => {
+      test('exported members have any requested prefix, and lose it on import', async () => {
         const [from, to] = [await filled(), await madePool()];
         const prefix = 'backup/a&b,c\\d.*';
         const chunks = await chunksOf(from, { volume: container('c') }, { kind: 'tar', prefix });
@@ -655,7 +655,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect((await readdir(rootOf(to, 'new'))).length).toBe(5);
       });
 
-      test('parts follow each other in one archive, with owners as the receiver wants them called', async () => {
+      test('parts follow each other in one archive, with the owner ids of the receiver', async () => {
         const pool = await filled();
         const part = { kind: 'tar', isPart: true, ownerOf: (_kind: string, id: number) => id + 70_000 } as const;
         const chunks = [
@@ -675,7 +675,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(lines.filter((line) => line.includes('link to b/rootfs/'))).toHaveLength(1);
       });
 
-      test('a snapshot goes out, and one comes in before its volume', async () => {
+      test('a snapshot is exported, and imported before its volume', async () => {
         const [from, to] = [await filled(), await madePool()];
         await storage.createSnapshot(from, { volume: container('c'), snapshot: 's' }, { kind: 'now' }, never);
         await writeFile(join(rootOf(from, 'c'), 'file'), 'two');
@@ -717,7 +717,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await codeOf(chunksOf(from, two, { ...whole, parent: 'none' }))).toBe('NotFound');
       });
 
-      test('damaged, ended or broken streams make nothing, and the error of a broken one is its own', async () => {
+      test('damaged, truncated or broken streams make nothing, and a broken one throws its own error', async () => {
         const [from, to] = [await filled(), await madePool()];
         const native = storage.capabilities.nativeStreams === undefined ? [] : (['native'] as const);
         for (const kind of ['tar', ...native] as const) {
@@ -808,7 +808,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
           await writeFile(join(path, 'rootfs/file'), text);
         };
 
-      test('a snapshot is made of another one and a change, the volume of itself, and none shares what is written to', async () => {
+      test('a snapshot derives from another one and a change, the volume from itself, and none shares later writes', async () => {
         const pool = await before();
         await storage.deriveVolume(pool, tree('s1'), tree('s2'), rewrite('two'), never);
         await storage.deriveVolume(pool, tree(), tree(), rewrite('three'), never);
@@ -840,7 +840,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s1']);
       });
 
-      test('a stream takes the place of a volume whole or not at all', async () => {
+      test('a stream replaces a volume atomically', async () => {
         const pool = await before();
         const chunks: Buffer[] = [];
         const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
@@ -858,7 +858,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await readFile(file(pool), 'utf8')).toBe('one');
       });
 
-      test('only drivers with streams of their own know a snapshot by an id', async () => {
+      test('only drivers with native streams identify snapshots', async () => {
         const pool = await before();
         const id = await storage.streamId(pool, { volume: container('c'), snapshot: 's1' });
         expect(id !== undefined).toBe(storage.capabilities.nativeStreams !== undefined);
@@ -867,10 +867,10 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
     });
 
     describe('limits', () => {
-      /** Nothing that a file system could pack. */
+      /** Incompressible bytes. */
       const mebibytes = (count: number): Buffer => randomBytes(count * 1_048_576);
 
-      test('a limit holds at once, can be raised and lifted, and a driver without limits says so', async () => {
+      test('a limit applies at once, can be raised and lifted, and a driver without limits says so', async () => {
         const pool = await madePool();
         await make(pool, container('c'), { kind: 'empty' });
         const limit = (bytes: number | undefined): Promise<void> => storage.limitVolume(pool, container('c'), bytes);
@@ -892,7 +892,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
           return;
         }
         await limit(8 * 1_048_576);
-        // Quotas of projects are as a full disk on xfs.
+        // On xfs an exceeded project quota looks like a full disk.
         const refused = await writeFile(file, mebibytes(12)).catch((error: NodeJS.ErrnoException) => error);
         expect(['ENOSPC', -122]).toContain(refused?.code === 'ENOSPC' ? refused.code : refused?.errno);
         await limit(24 * 1_048_576);
@@ -916,7 +916,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect((await namesOf(pool)).filter((each) => each.startsWith('container/'))).toEqual([]);
       });
 
-      test('an abort at any moment of a create leaves nothing or a whole volume, and the next create works', async () => {
+      test('an abort at any moment of a create leaves nothing or a complete volume, and the next create works', async () => {
         const pool = await freshPool();
         const { imageFile } = fixture;
         for (const delayMs of [0, 1, 2, 4, 8, 16, 32, 64]) {

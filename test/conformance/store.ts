@@ -40,7 +40,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect(await store.get('/none')).toBeUndefined();
       });
 
-      test('a record tells when it was created, when it changed, and how often', async () => {
+      test('a record has the revisions of its creation and last change, and its version', async () => {
         const first = await write(put('/a', 'one'));
         await write(put('/b', 'other'));
         const second = await write(put('/a', 'two'));
@@ -58,7 +58,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect(await store.get('/a')).toMatchObject({ createRev: rev, modRev: rev, version: 1 });
       });
 
-      test('empty values, binary values and unusual keys come back as they were', async () => {
+      test('empty values, binary values and unusual keys are returned unchanged', async () => {
         const binary = Uint8Array.from({ length: 256 }, (_, i) => i);
         const keys = ['/nul\0inside', '/ünïcode/日本', '/emoji/😀', ' ', '/quote\'"%_\\'];
         await store.txn(
@@ -302,7 +302,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       };
       const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `/many/${i}`);
 
-      test('as many operations and compares as the limits say are taken, one more is TooLarge', async () => {
+      test('a transaction at the limits of operations and compares is accepted, one more is TooLarge', async () => {
         const { opsPerTxn, comparesPerTxn } = storeLimits;
         const absent = many(comparesPerTxn).map((key) => ({ key, modRev: 0 }));
         expect(
@@ -320,7 +320,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         await refused('TooLarge', () => store.txn([...absent, { key: '/one-more', modRev: 0 }], [put('/a')]));
       });
 
-      test('as many deletes as the limits say are taken, with as many compares, in one revision', async () => {
+      test('the maximum of deletes is accepted, with as many compares, in one revision', async () => {
         const { opsPerTxn, comparesPerTxn } = storeLimits;
         const absent = Array.from({ length: comparesPerTxn }, (_, i) => ({ key: `/absent/${i}`, modRev: 0 }));
         const deletes = many(opsPerTxn).map((key) => del(key));
@@ -335,7 +335,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect(await watched(store, '', rev + 1)).toEqual([`${rev + 1} del /many/${opsPerTxn - 1}`]);
       });
 
-      test('a value of 1 MiB is taken, one byte more is TooLarge', async () => {
+      test('a value of 1 MiB is accepted, one byte more is TooLarge', async () => {
         const value = new Uint8Array(storeLimits.valueBytes).fill(7);
         await store.txn([], [{ put: '/big', value }]);
         expect(Buffer.compare((await store.get('/big'))?.value ?? bytes(''), value)).toBe(0);
@@ -529,7 +529,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect(await watched(store, '', deleted)).toEqual([`${deleted} del /a`]);
       });
 
-      test('between a read and its watch is noticed, not passed over', async () => {
+      test('a compaction between a read and its watch is noticed', async () => {
         await write(put('/a', '1'));
         const { rev } = await store.range('');
         await write(put('/a', '2'));
@@ -544,7 +544,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         await seen.stop();
       });
 
-      test('going back is a no-op, and a compacted store goes on', async () => {
+      test('compacting to an earlier revision is a no-op, and a compacted store keeps working', async () => {
         await write(put('/a', '1'));
         const rev = await write(put('/a', '2'));
         await store.compact(rev);
@@ -600,7 +600,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         expect(await keysOf('')).toEqual(['/dropped', '/kept']);
       });
 
-      test('a revoked lease takes no more keys', async () => {
+      test('a revoked lease accepts no more keys', async () => {
         const lease = await store.lease(10);
         await lease.revoke();
         await expect(store.txn([], [put('/a', '', lease.id)])).rejects.toMatchObject({ code: 'Invalid' });
@@ -708,7 +708,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         }
       });
 
-      test('a snapshot into a broken sink rejects, and the store goes on', async () => {
+      test('a snapshot into a broken sink rejects, and the store keeps working', async () => {
         await write(put('/a', 'x'));
         const sink = new Writable({
           write: (_chunk, _encoding, done) => done(new Error('pipe is gone')),
@@ -721,7 +721,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     });
 
     describe('closing', () => {
-      test('finishes what was asked before, then refuses every call, and may be repeated', async () => {
+      test('closing finishes earlier calls, then refuses every call, and is idempotent', async () => {
         const asked = Array.from({ length: 50 }, (_, i) => store.txn([], [put(`/${i}`)]));
         const closed = store.close();
         expect(await Promise.all(asked)).toHaveLength(50);

@@ -83,11 +83,11 @@ describe('the endpoint table', () => {
   });
 });
 
-describe('a row says what is special about its endpoint', () => {
+describe('special cases are facts of the row', () => {
   const having = (isSpecial: (row: Endpoint) => boolean) =>
     (endpoints as readonly Endpoint[]).filter(isSpecial).map(({ id }) => id);
 
-  test('a member acts on what it runs while the store of the cluster does not answer', () => {
+  test('actions on own containers of a member need no store of the cluster', () => {
     expect(having(({ needsStore }) => needsStore === false)).toEqual([
       'containers.state.put',
       'containers.exec',

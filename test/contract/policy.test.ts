@@ -31,7 +31,7 @@ describe('access', () => {
     }
   }
 
-  test('a client of LXD without trust may do what real servers let it do, and nothing else', () => {
+  test('an untrusted LXD client may do what LXD allows, and nothing else', () => {
     const open = endpoints.filter((row) => decide('untrusted', rowIn('lxd', row)) === 'allow');
     expect(open.map((row) => `${row.method} ${row.path}`)).toEqual([
       'GET /',

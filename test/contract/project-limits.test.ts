@@ -157,7 +157,7 @@ describe('restrictions of config', () => {
     expect(told(contents({ restricted: 'true' }, { containers: [container('a', free)] }))).toEqual([]);
   });
 
-  test('isolated asks every container for a map of its own, and profiles for nothing', () => {
+  test('isolated requires a separate map of every container, and nothing of profiles', () => {
     const config = { restricted: 'true', 'restricted.containers.privilege': 'isolated' };
     const holding = { containers: [container('a')], profiles: [container('p')] };
     expect(told(contents(config, holding))).toEqual([
@@ -284,7 +284,7 @@ describe('restrictions of devices', () => {
     expect(isAllowedPath(['/srv/team'], '/srv/team/missing', resolve)).toBe(true);
     // The list may name a link itself.
     expect(isAllowedPath(['/link'], '/link/a', resolve)).toBe(true);
-    // One below another may itself have become a link, made by who can write in the outer one.
+    // One below another may have become a link, made by a user who can write in the outer one.
     expect(isAllowedPath(['/srv/team', '/srv/team/out'], '/srv/team/out', resolve)).toBe(false);
     expect(outermostPaths(['/srv/team/a', '/srv/team/', '/srv/team2', '/srv/./team'])).toEqual([
       '/srv/team',

@@ -1,4 +1,4 @@
-// Names of objects of projects: how they are told apart inside, found in URLs, and shown to people.
+// Names of objects of projects: how they are qualified internally, found in URLs, and shown to users.
 import { describe, expect, test } from 'vitest';
 import { plainName, projectOf, qualifiedName } from '../../server/api/project/project-names.ts';
 import { projectOfUrl } from '../../server/api/project/project-of-url.ts';
@@ -37,7 +37,7 @@ test.each([
   expect(projectOfUrl(url)).toBe(project);
 });
 
-test('a qualified name is read as it was made, and one with % stays in its project', () => {
+test('a qualified name round-trips, and one with % stays in its project', () => {
   for (const project of ['default', 'a'])
     for (const name of ['web', 'a%web', '%', '%%', 'default%web']) {
       const inside = qualifiedName(project, name);
@@ -56,7 +56,7 @@ describe('the objects of a project in a sorted list', () => {
     },
   );
 
-  test('are found without looking at the others', () => {
+  test('the objects of a project are found without visiting others', () => {
     let looks = 0;
     const counted = Array.from({ length: 20_000 }, (_none, index) => ({
       get name() {

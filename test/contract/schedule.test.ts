@@ -107,7 +107,7 @@ describe('bit rates and timestamps', () => {
     ['9999999999999999999Ebit', undefined],
   ])('%j is %s bits', (text, expected) => expect(parseBits(text)).toBe(expected));
 
-  test('every moment that a Date prints is a timestamp', () => {
+  test('every output of Date is a timestamp', () => {
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }), (date) => {
         expect(isTimestamp(date.toISOString())).toBe(true);

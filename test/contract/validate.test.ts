@@ -1,4 +1,4 @@
-// Body validation agrees with typebox, and has messages for people.
+// Body validation agrees with typebox, and has readable messages.
 import * as fc from 'fast-check';
 import { Type, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -111,7 +111,7 @@ const oddTimestamps = fc.constantFrom(
   '',
 );
 
-/** wrong: the percentage of values with a random type, and how often a member is left out. */
+/** `wrong`: the percentage of values with a random type, and of omitted members. */
 function values(schema: TSchema, wrong: number): fc.Arbitrary<unknown> {
   const right = fitting(schema as unknown as Record<string, unknown>, wrong);
   return fc.oneof(

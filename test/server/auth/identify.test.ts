@@ -45,7 +45,7 @@ describe('the caller of a connection', () => {
     const der = await certificate();
     identifyCaller(tls(der), trusting(der), now);
     const known = fingerprintOf(der);
-    // Nobody may change these bytes; here it shows whether they are read again.
+    // Certificates are immutable; changing the bytes here shows whether they are read again.
     der.fill(0);
     expect(identifyCaller(tls(der), { isTrusted: (fingerprint) => fingerprint === known }, now).class).toBe('trusted');
   });

@@ -1,4 +1,4 @@
-// Which program tells systemd that the daemon is ready, and when it does not.
+// The notification of systemd that the daemon is ready, and cases without one.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ beforeEach(() => {
   writeFileSync(program, `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >${said}\n`, { mode: 0o755 });
 });
 
-test('a unit of systemd is told by its socket that the daemon is ready', async () => {
+test('a unit of systemd is notified through its socket that the daemon is ready', async () => {
   await notifySystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, program);
   expect(readFileSync(said, 'utf8')).toBe('/run/systemd/notify --ready\n');
   expect(warnings).toEqual([]);
@@ -28,7 +28,7 @@ test('a daemon that is no unit of systemd starts no program', async () => {
   expect(existsSync(said)).toBe(false);
 });
 
-test('a daemon that cannot tell systemd says so in its log and runs on', async () => {
+test('a daemon that cannot notify systemd logs it and keeps running', async () => {
   await notifySystemd({ NOTIFY_SOCKET: '/run/systemd/notify' }, log, `${program}-missing`);
   expect(warnings).toEqual([expect.stringContaining('systemd does not know that the daemon is ready')]);
 });

@@ -1,4 +1,4 @@
-// Profiles of a daemon over core.debug_address: what pprof reads, who may ask, and what a busy or wrong address is answered.
+// Profiles of a daemon over core.debug_address: what pprof reads, who may ask, and answers to busy or wrong addresses.
 import { request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
@@ -41,7 +41,7 @@ const typesOf = ({ sampleType, stringTable }: Profile): string[] =>
 const namesOf = (profile: Profile): string[] =>
   profile.function.map(({ name }) => profile.stringTable.strings[Number(name)] ?? '');
 
-/** What the profile shall find. */
+/** The function that the profile must show. */
 function burnProcessorTime(untilMs: number): number {
   let sum = 0;
   while (performance.now() < untilMs) for (let at = 0; at < 10_000; at += 1) sum += Math.sqrt(at);
@@ -63,7 +63,7 @@ test('a profile of the processor names the function that took its time, and the 
   expect(namesOf(profile)).not.toContain('(idle)');
 });
 
-test('a profile of memory has bytes by stack, and forgets what was let go', async () => {
+test('a profile of memory has bytes by stack, without freed memory', async () => {
   const kept = allocateForTheProfile();
   const profile = read(await get('/debug/pprof/heap'));
   expect(typesOf(profile)).toEqual(['inuse_space/bytes']);
@@ -75,7 +75,7 @@ function allocateForTheProfile(): unknown[] {
   return Array.from({ length: 200_000 }, (_, at) => ({ at, text: [at, at] }));
 }
 
-test('the index names the profiles, and what is not there answers 404 with the index', async () => {
+test('the index names the profiles, and an unknown one answers 404 with the index', async () => {
   expect((await get('/debug/pprof/')).bytes.toString()).toContain('/debug/pprof/heap');
   const missing = await get('/debug/pprof/goroutine');
   expect([missing.status, missing.bytes.toString()]).toEqual([404, expect.stringContaining('/debug/pprof/profile')]);
@@ -110,7 +110,7 @@ test('an address without a host is the loopback alone', async () => {
   expect((await get('/debug/pprof/')).status).toBe(200);
 });
 
-test('a client that leaves ends its profile, so that the next one need not wait', async () => {
+test('a disconnect ends the profile, so that the next one need not wait', async () => {
   const sent = request({ host: '127.0.0.1', port, path: '/debug/pprof/profile?seconds=300', agent: false });
   sent.on('error', () => {});
   sent.end();

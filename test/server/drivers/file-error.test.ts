@@ -1,4 +1,4 @@
-// Errors of system calls on files of containers: whose fault each is, and the words.
+// Errors of system calls on files of containers: who is at fault, and the message.
 import { constants } from 'node:os';
 import { expect, test } from 'vitest';
 import { asFileError } from '../../../server/drivers/files/file-error.ts';
@@ -14,7 +14,7 @@ test('a push over the quota is the fault of the caller, and says so, though Node
   expect((published.cause as Error).message).toContain('the quota of the disk is used up');
 });
 
-test('a full disk is told as one, whatever was tried', () => {
+test('a full disk is reported as such, whatever was tried', () => {
   const raw = Object.assign(new Error('ENOSPC: no space left on device, mkdir /x'), { errno: -28, code: 'ENOSPC' });
   expect(toAppError(raw)).toMatchObject({ code: 'diskFull', cause: raw });
 });

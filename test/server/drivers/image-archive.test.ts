@@ -1,4 +1,4 @@
-// Looking through images and unpacking them: good ones of every packing, and a corpus of hostile ones.
+// Inspecting and unpacking images: good ones of every packing, and a corpus of hostile ones.
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ describe('a hostile image is refused by name', () => {
   });
 });
 
-describe('unpacking writes nothing outside of its target even when nobody looked before', () => {
+describe('unpacking writes nothing outside its target even without an inspection', () => {
   const all = (canary: string) => ({ ...hostileImages(canary), ...oddImages(canary) });
   const names = Object.keys(all('/nowhere/canary'));
   test.each(names)('%s', async (name) => {
@@ -116,7 +116,7 @@ describe('a strange but honest image is accepted', () => {
     ]);
   });
 
-  test('words of templates that mean nothing are ignored', async () => {
+  test('unknown trigger words of templates are ignored', async () => {
     const content =
       'architecture: x86_64\ncreation_date: 1\ntemplates: {/a: {when: ["", bogus, create, ~], template: a.tpl}}\n';
     const found = await inspectImage(await stored(tarOf({ ...metadataFile, content }, rootfsDirectory)), {}, signal);
@@ -152,7 +152,7 @@ test('the root file system of a split image is its second file, whatever the fir
   expect(await readdir(join(target, 'rootfs'))).toEqual(['etc']);
 });
 
-test('an aborted look and an aborted unpack end with the reason of the abort', async () => {
+test('an aborted inspection and an aborted unpack throw the reason of the abort', async () => {
   const files = await stored(tarOf(metadataFile, rootfsDirectory));
   const aborted = AbortSignal.abort(new Error('enough'));
   expect(await failure(inspectImage(files, {}, aborted))).toBe('enough');
@@ -169,7 +169,7 @@ const packings: readonly [ImageCompression, boolean][] = [
 ];
 
 describe.skipIf(noBusybox !== undefined)('an image packed as', () => {
-  test.each(packings)('%s, split %s, is looked at and unpacked whole', async (compression, split) => {
+  test.each(packings)('%s, split %s, is inspected and unpacked completely', async (compression, split) => {
     const image = await buildBusyboxImage(join(base, 'images'), {
       compression,
       split,

@@ -1,5 +1,5 @@
-// Decisions about other servers before and after a request: addresses, proxies, lists of simplestreams; and work that
-// several want at the same time.
+// Decisions about other servers before and after a request: addresses, proxies, lists of simplestreams; and work shared by concurrent
+// callers.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressRule, below, proxyFor, redirectTarget } from '../../../server/drivers/remote/address.ts';
@@ -195,16 +195,16 @@ describe('lists of simplestreams', () => {
   });
 });
 
-test('progress says how far and how fast', () => {
+test('progress shows the percentage and the speed', () => {
   expect(progressText(0, 1000, 0)).toBe('0% (0B/s)');
   expect(progressText(3_400_000, 27_200_000, 1000)).toBe('12% (3.40MB/s)');
   expect(progressText(5, 4, 1000)).toBe('100% (5B/s)');
   expect(progressText(1_200_000, undefined, 2000)).toBe('1.20MB (600.00kB/s)');
 });
 
-describe('work that several want', () => {
+describe('shared work', () => {
   const never = new AbortController().signal;
-  test('is done once; all hear of it, also who comes late', async () => {
+  test('shared work runs once; all callers get its progress, also late ones', async () => {
     const work = new SharedWork<number>();
     const heard: string[][] = [[], [], []];
     let starts = 0;
@@ -238,7 +238,7 @@ describe('work that several want', () => {
     ]);
   });
 
-  test('fails for all, and can be tried again', async () => {
+  test('a failure of shared work reaches all callers, and it can be retried', async () => {
     const work = new SharedWork<number>();
     const failing = (): Promise<number> =>
       work.run(
@@ -261,7 +261,7 @@ describe('work that several want', () => {
     ).toBe(1);
   });
 
-  test('ends when the last one leaves, who waits for its clean-up; whoever comes then starts anew', async () => {
+  test('shared work ends when the last caller leaves, which waits for the clean-up; a later caller starts it again', async () => {
     const work = new SharedWork<string>();
     const order: string[] = [];
     const stoppable = async (_report: unknown, signal: AbortSignal): Promise<string> => {

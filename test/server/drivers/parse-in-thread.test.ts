@@ -1,4 +1,4 @@
-// Text of strangers that would make the parser take long or much memory is refused before it is parsed.
+// Untrusted text that would make the parser slow or use much memory is refused before it is parsed.
 import { expect, test } from 'vitest';
 import { runParseJob } from '../../../server/drivers/parse-jobs.ts';
 

@@ -1,4 +1,4 @@
-// The limits of YAML are seen on its tokens, and never where the parsed value keeps within them.
+// The limits of YAML are checked on its tokens, and never refuse a value within them.
 import { array, assert, dictionary, jsonValue, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';

@@ -72,7 +72,7 @@ describe('the command gantryd', () => {
       listening.close();
     }));
 
-  test('ends when its start fails, also while something that the start has begun goes on', () =>
+  test('ends when its start fails, even while work of the start is in progress', () =>
     inDir(async (dir) => {
       const NODE_OPTIONS = '--import=data:text/javascript,setInterval(()=>{},1000)';
       const start = startChild(bundle, dir, 'sim', ['--https', '192.0.2.1:8443'], { NODE_OPTIONS });

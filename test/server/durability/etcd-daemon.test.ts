@@ -1,4 +1,4 @@
-// A daemon whose records are in an etcd: restarts, a hard end, a second daemon, another writer, an etcd that goes away.
+// A daemon with its records in an etcd: restarts, a hard end, a second daemon, another writer, an etcd that goes away.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
   const nameOf = (address: string): string => address.split('/').at(-1) ?? '';
   const newAddress = (): string => `etcd://${etcd.endpoints.join(',')}/host${names++}`;
 
-  test('has its containers and profiles after a restart, without being told the address again', async () => {
+  test('has its containers and profiles after a restart, without the address as a flag', async () => {
     const address = newAddress();
     const first = await makeSeeded({ etcd: { address } });
     await createContainer(first, 'one');
@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
         await child.kill('SIGKILL');
         const started = performance.now();
         child = await startChild(bundle, dir, 'sim', flags);
-        // The lock of the ended process is not waited for.
+        // The lock of the ended process does not delay it.
         expect(performance.now() - started).toBeLessThan(10_000);
         const found = (await read(child, '/1.0/containers?recursion=1')) as { name: string }[];
         expect(found.map(({ name }) => name).sort()).toEqual(made);
@@ -95,7 +95,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     });
   });
 
-  test('sees what another writer changes, and a change on old data is tried again', async () => {
+  test('sees changes of another writer, and retries a change on old data', async () => {
     const address = newAddress();
     await withDaemon({ etcd: { address } }, async (daemon) => {
       await seed(daemon);
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     const first = await makeDaemon({ etcd: { address } });
     try {
       await seed(first);
-      // As if the host had stood still for longer than its lease: the lease ends, and another host starts.
+      // As if the host had been frozen for longer than its lease: the lease ends, and another host starts.
       const lease = /"lease":(-?[0-9]+)/.exec(
         etcd.ctl('get', `/${nameOf(address)}/meta/holder`, '--write-out=json'),
       )?.[1];
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
         expect(refused.metadata.message).toContain('has taken over the store');
         expect((await second.get('/1.0/profiles/default')).config).toEqual({});
         await createContainer(second, 'one');
-        // Readers of the first one are up to date nevertheless.
+        // Readers of the first one stay up to date.
         await until(async () => (await first.get('/1.0/containers')).length === 1);
       } finally {
         await second.stop();
@@ -151,7 +151,7 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
     }
   });
 
-  test('answers reads while etcd is away, refuses writes in bounded time, and goes on afterwards', async () => {
+  test('answers reads while etcd is away, refuses writes in bounded time, and recovers afterwards', async () => {
     const own = await startEtcd();
     const daemon = await makeDaemon({ etcd: { address: `etcd://${own.endpoints.join(',')}` } });
     try {

@@ -1,4 +1,4 @@
-// A daemon whose disk is full, also after a kill: it starts, reads, deletes, refuses all else with the reason, and recovers by itself.
+// A daemon on a full disk, also after a kill: it starts, reads, deletes, refuses everything else with the reason, and recovers by itself.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A daemon on ext4, which counts blocks as free that nobody gets: it notices that the disk is full, and its reserve then starts containers.
+// A daemon on ext4, which reports reserved blocks as free: it notices that the disk is full, and its reserve then starts containers.
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)('a daemon on a full ext4', () => {
     await until(() => statSync(reserve(), { throwIfNoEntry: false })?.size === 4 * 1024 * 1024);
     await daemon.kill('SIGKILL');
     for (const name of ['filler', 'more', 'last']) fill(name);
-    // These count as free, and nobody gets them.
+    // Reported as free, but never allocated.
     expect(statfsSync(mountPoint()).bfree).toBeGreaterThan(1000);
     expect(readDiskSpace(mountPoint()).freeBytes).toBeLessThan(256 * 1024);
     daemon = await startChild(bundle, stateDir(), 'sim');

@@ -1,4 +1,4 @@
-// gantryd store: records move into an etcd, into a file and back; a command that is cut off leaves a store that can be used.
+// gantryd store: moves records into an etcd, into a file and back; an interrupted command leaves a usable store.
 import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -61,7 +61,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
   const profiles = async (): Promise<string[]> =>
     ((await read(child!, '/1.0/profiles?recursion=1')) as { name: string }[]).map(({ name }) => name).sort();
 
-  test('moves a living host into an etcd in one command; the daemon finds it there', async () => {
+  test('moves a running host into an etcd in one command; the daemon finds it there', async () => {
     await start();
     await makeProfile('one');
     const address = newAddress();
@@ -95,13 +95,13 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     expect(await profiles()).toEqual(['default', 'one']);
   });
 
-  test('a migration that is cut off at any step leaves the host as it was, and can be repeated', async () => {
+  test('a migration interrupted at any step leaves the host unchanged, and can be repeated', async () => {
     await start();
     await makeProfile('one');
     await stop();
     const address = newAddress();
     const name = address.split('/').at(-1) ?? '';
-    // Cut off while it writes: some records are there, the store is not complete.
+    // Interrupted while it writes: some records are there, the store is incomplete.
     const half = await openEtcdStore({ endpoints: etcd.endpoints, name, forImport: true });
     await half.beginImport(false);
     await half.txn([], [put('/profiles/one', 'half'), put('/rubbish')]);
@@ -111,7 +111,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     expect(await profiles()).toEqual(['default', 'one']);
     await stop();
     expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
-    // Cut off before the host has noted it.
+    // Interrupted before the host has noted it.
     const note = join(dir, 'database/store.json');
     expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ epoch: 2 });
     await rm(note);
@@ -121,12 +121,12 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     expect(etcd.ctl('get', '--prefix', `/${name}/data/rubbish`)).toBe('');
   });
 
-  test.each(['the file', 'an etcd'])('backs up and restores %s; what came after the backup is gone', async (where) => {
+  test.each(['the file', 'an etcd'])('backs up and restores %s; later changes are gone', async (where) => {
     const flags = where === 'the file' ? [] : ['--store', newAddress()];
     const file = join(dir, 'backup.ndjson');
     await start(...flags);
     await makeProfile('one');
-    // A store in etcd is read beside its daemon.
+    // A store in etcd can be read beside its daemon.
     if (where === 'the file') await stop();
     expect(await store('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     expect(await profiles()).toEqual(['default', 'one']);
   });
 
-  test('a host that has seen a restore does not take the store of before', async () => {
+  test('a host that has seen a restore refuses the earlier store', async () => {
     const address = newAddress();
     const file = join(dir, 'backup.ndjson');
     const other = newAddress();

@@ -27,12 +27,12 @@ test.each([
   else expect(answer).toContain(why);
 });
 
-test('an ended process, and a later one with its number, are told from a running one', async () => {
+test('an ended process, and a later one with its pid, are distinguished from a running one', async () => {
   const mine = processIdentity();
   expect(hasProcessEnded(mine)).toBe(false);
   const child = spawn('sleep', ['60']);
   const [boot, namespace, , started] = mine.split('/');
-  // The number of the child with the start of this process: an earlier process with that number.
+  // The pid of the child with the start time of this process: an earlier process with that pid.
   expect(hasProcessEnded([boot, namespace, child.pid, started].join('/'))).toBe(true);
   child.kill('SIGKILL');
   await once(child, 'exit');

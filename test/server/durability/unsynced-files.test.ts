@@ -1,4 +1,5 @@
-// New containers whose files are not on the disk yet: marked from their creation, warned of after a power cut, not after an orderly end or a kill.
+// New containers whose files are not on the disk yet: marked from their creation, warned of after a power cut, not after an orderly stop or
+// a kill.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -74,7 +75,7 @@ test('containers from images and copies are marked from their creation, empty on
   expect(await marks()).toEqual({ unpacked: boot, copied: boot, empty: undefined, synced: undefined });
 });
 
-test('a daemon that was only killed warns of none, and an orderly end leaves no mark', async () => {
+test('a killed daemon warns of none, and an orderly stop leaves no mark', async () => {
   daemon = await startChild(bundle, dir, 'sim');
   expect(await warnings()).toEqual([]);
   const [url = ''] = (await read(daemon, '/1.0/images')) as string[];

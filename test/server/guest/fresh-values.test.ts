@@ -1,4 +1,4 @@
-// The guest socket shows what a change made as soon as the change has answered: on connections that stay open, and in events.
+// The guest socket shows a change as soon as the change was answered: on open connections, and in events.
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ const socketOf = (name: string): string =>
   join(daemon.dir, 'storage-pools/default/containers', name, 'rootfs/dev/lxd/sock');
 
 interface Reader {
-  /** The value of a key as the guest reads it; `404` when it is not set. */
+  /** The value of a key as the guest reads it; `404` if it is not set. */
   read(key: string): Promise<string>;
   readonly connections: ReadonlySet<number>;
 }
@@ -89,7 +89,7 @@ async function sync(method: 'PUT' | 'PATCH', path: string, body: object): Promis
 }
 
 describe('a guest reads a new value at once after', () => {
-  test.each(changes)('a %s, on connections that stay open, and hears of it once', async (what, whose, change) => {
+  test.each(changes)('a %s, on open connections, and gets one event', async (what, whose, change) => {
     const key = `user.${what.replaceAll(' ', '-')}`;
     const guests = whose === 'both' ? names : [whose];
     const readers = guests.flatMap((name) => [readerIn(name), readerIn(name), readerIn(name)]);

@@ -21,7 +21,7 @@ const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
 const attempt = `mount -o remount,rw,bind /dev/lxd; dd if=/dev/zero of=/dev/lxd/fill bs=1024 count=2048; ls /dev/lxd`;
 
-describe('a place where a socket was', () => {
+describe('the place of a former socket', () => {
   const work = tempFolder('gtysock-');
   afterAll(() => rmSync(work, { recursive: true }));
 
@@ -36,7 +36,7 @@ describe('a place where a socket was', () => {
     }
   });
 
-  test('a link that root of the guest has put there is not followed: the mode of a file of the host stays', async () => {
+  test('a link from root of the guest is not followed: the mode of a host file stays', async () => {
     writeFileSync(join(work, 'shadow'), '', { mode: 0o600 });
     symlinkSync(join(work, 'shadow'), join(work, 'link'));
     await expect(openToAll(join(work, 'link'))).rejects.toThrow('is no socket any more');
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
     const { stdout, stderr } = await daemon.host.runtime.exec(name, ['sh', '-c', script], {}, never);
     return `${stdout}${stderr}`;
   };
-  /** On the host: the directory whose socket has the inode that the container sees. */
+  /** The host directory whose socket has the inode that the container sees. */
   const placeOf = async (name: string): Promise<string> => {
     const number = Number.parseInt(await run(name, 'ls -i /dev/lxd/sock'), 10);
     const [uuid = ''] = readdirSync(join(daemon.dir, 'guests')).filter((each) => {

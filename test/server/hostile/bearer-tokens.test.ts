@@ -1,4 +1,4 @@
-// Bearer tokens of an OpenID Connect issuer: what a good one opens, and that no forged, foreign or outdated one opens anything.
+// Bearer tokens of an OpenID Connect issuer: the rights of a valid one, and refusals of forged, foreign or outdated ones.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -29,7 +29,7 @@ describe('the groups of a user', () => {
     const settings = oidcSettings({ ...config, ...more });
     return settings === undefined ? undefined : grantOf(settings, { ...claims });
   };
-  test('make it trusted, or good for their projects, or nothing', () => {
+  test('groups make a user trusted, or restricted to projects, or give nothing', () => {
     expect(of({ groups: ['x', 'root'] })).toEqual({ class: 'trusted' });
     expect(of({ groups: 'admins' })).toEqual({ class: 'trusted' });
     expect(of({ groups: ['web', 'db'] })).toEqual({ class: 'restricted', projects: ['p1', 'p2', 'p3'] });
@@ -44,7 +44,7 @@ describe('the groups of a user', () => {
     [{ groups: 'admins,root' }],
     [{ groups: ['Admins'] }],
   ])('%j give nothing', (claims) => expect(of(claims)).toEqual({ class: 'untrusted' }));
-  test('give nothing when no group is named in the config, and tokens mean nothing without issuer and client', () => {
+  test('groups give nothing without an entry in the config, and tokens have no meaning without issuer and client', () => {
     expect(of({ groups: ['admins'] }, { 'oidc.groups.trusted': '' })).toEqual({ class: 'untrusted' });
     expect(of({ groups: ['toString'] }, { 'oidc.groups.claim': '__proto__' })).toEqual({ class: 'untrusted' });
     expect(of({}, { 'oidc.issuer': '' })).toBeUndefined();
@@ -76,7 +76,7 @@ describe('over TLS', () => {
   const admin = (claims: object = {}) => issuer.token({ groups: ['admins'], email: 'ann@example.com', ...claims });
   const now = () => Math.floor(Date.now() / 1000);
 
-  test('a token of a trusted group opens everything, on both dialects, and events name its user', async () => {
+  test('a token of a trusted group grants everything, on both dialects, and events name its user', async () => {
     const events = await daemon.listen('lifecycle');
     const token = await admin();
     expect((await ask(token)).status).toBe(200);
@@ -100,7 +100,7 @@ describe('over TLS', () => {
     expect(lxd.metadata.auth_methods).toEqual(['tls', 'candid', 'oidc']);
   });
 
-  test('candid.api.url is the issuer where oidc.issuer is unset, and candid.domains and candid.expiry bound its users', async () => {
+  test('candid.api.url is the issuer without oidc.issuer, and candid.domains and candid.expiry restrict its users', async () => {
     const candid = {
       'candid.api.url': issuer.url,
       'candid.domains': 'example.com, lab.example',
@@ -123,7 +123,7 @@ describe('over TLS', () => {
     expect(await of({ preferred_username, iat: now - 40 })).toBe(200);
   });
 
-  test('only tokens signed by candid.api.key are good where it is set, and the issuer is asked for nothing', async () => {
+  test('only tokens signed by candid.api.key are valid if it is set, and the issuer gets no request', async () => {
     const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true });
     const key = Buffer.from((await exportJWK(publicKey)).x ?? '', 'base64url').toString('base64');
     const url = 'http://candid.lan.example/v1';
@@ -144,7 +144,7 @@ describe('over TLS', () => {
     expect([wrong.status, wrong.bytes.toString()]).toEqual([400, expect.stringContaining('32 bytes in base64')]);
   });
 
-  test('the event stream opens with a token, and ends when the config trusts its user no more', async () => {
+  test('the event stream opens with a token, and ends when the config no longer trusts its user', async () => {
     const headers = { authorization: `Bearer ${await admin()}` };
     const listening = await listenOn(`wss://${address()}/1.0/events`, { headers, rejectUnauthorized: false });
     await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
@@ -154,7 +154,7 @@ describe('over TLS', () => {
     expect((await ask(headers.authorization.slice(7))).status).toBe(403);
   });
 
-  test('a refusal speaks of the token and its groups, not of a certificate', async () => {
+  test('a refusal mentions the token and its groups, not a certificate', async () => {
     const refusal = async (token: string, path?: string, method?: string): Promise<string> => {
       const { status, metadata } = await ask(token, path, method, method === undefined ? undefined : {});
       return `${status} ${metadata.message}`;
@@ -197,7 +197,7 @@ describe('over TLS', () => {
     await setState(daemon, 'c1', 'stop', { force: true });
   });
 
-  test('the issuer is asked through core.proxy_https, and straight where core.proxy_ignore_hosts says so', async () => {
+  test('requests to the issuer use core.proxy_https, unless core.proxy_ignore_hosts excludes it', async () => {
     const asked: string[] = [];
     const proxy = createServer().on('connect', (request, socket) => {
       asked.push(request.url ?? '');
@@ -346,12 +346,12 @@ describe('over TLS', () => {
     },
   );
 
-  test('a clock that is half a minute off does not matter', async () => {
+  test('a clock difference of half a minute does not matter', async () => {
     expect((await ask(await admin({ exp: now() - 20 }))).status).toBe(200);
     expect((await ask(await admin({ nbf: now() + 20 }))).status).toBe(200);
   });
 
-  test('a token names no place from which keys are fetched', async () => {
+  test('a token cannot name an address for its keys', async () => {
     const asked: string[] = [];
     const evil = createServer((request, response) => {
       asked.push(request.url ?? '');
@@ -365,7 +365,7 @@ describe('over TLS', () => {
     await new Promise((resolve) => evil.close(resolve));
   });
 
-  test('tokens that cannot be good cost the issuer no request; unknown keys cost it few; the keys are kept', async () => {
+  test('invalid tokens cost the issuer no request, unknown keys few; keys are cached', async () => {
     for (let n = 0; n < 5; n++) await ask(unsigned({ alg: 'RS256' }, { ...good(), iss: 'x' }));
     expect(issuer.asked).toEqual([]);
     for (let n = 0; n < 20; n++) await ask(await signedBy({ kid: `made-up-${n}` }));
@@ -388,7 +388,7 @@ describe('over TLS', () => {
     await issuer.rotate('RS256');
   });
 
-  test.each([500, 302, 404])('an issuer that answers %d opens nothing, and the reason is told', async (status) => {
+  test.each([500, 302, 404])('an issuer that answers %d grants nothing, and the reason is reported', async (status) => {
     issuer.broken = status;
     const answer = await ask(await admin());
     expect(answer.metadata).toMatchObject({
@@ -404,7 +404,7 @@ describe('over TLS', () => {
     expect(issuer.asked.length).toBe(requests);
   });
 
-  test('an issuer that names itself otherwise is not believed, nor one that is not there', async () => {
+  test('an issuer with another name is refused, and so is a missing one', async () => {
     await configure({ 'oidc.issuer': `${issuer.url}/` });
     const claims = { iss: `${issuer.url}/` };
     expect((await ask(await admin(claims))).metadata.message).toMatch(/is of the issuer "http/);
@@ -423,7 +423,7 @@ describe('over TLS', () => {
     socket.terminate();
   });
 
-  test('the header means nothing without an issuer', async () => {
+  test('the header has no effect without an issuer', async () => {
     const token = await admin();
     await configure({ 'oidc.issuer': '' });
     expect((await ask(token)).status).toBe(403);

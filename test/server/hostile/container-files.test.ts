@@ -1,4 +1,4 @@
-// Files of hostile containers: entries exchanged while they are read and written, on every runtime of this host.
+// Files of hostile containers: entries replaced while they are read and written, on every runtime of this host.
 import {
   lstatSync,
   mkdirSync,
@@ -52,7 +52,7 @@ function makeCanary(daemon: TestDaemon): { readonly dir: string; intact(): void 
   };
 }
 
-/** A write replaces a link that was exchanged meanwhile: the next round needs a new one. */
+/** A write replaces an exchanged link: the next round needs a new one. */
 function keepLink(dir: string, canary: string): void {
   if (['plain', 'link2'].some((name) => lstatSync(join(dir, name)).isSymbolicLink())) return;
   symlinkSync(join(canary, 'file'), join(dir, 'link3'));
@@ -280,7 +280,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect((await daemon.call('GET', at('web', '/own/slow'))).status).toBe(404);
   });
 
-  test('files written while it is stopped have the right owners when it runs', async () => {
+  test('files written while a container is stopped have the right owners when it runs', async () => {
     const headers = { 'x-svc-uid': '1000', 'x-svc-gid': '1001', 'x-svc-mode': '0755' };
     await daemon.call('POST', at('web', '/etc/stopped'), 'x', headers);
     await daemon.call('POST', at('web', '/etc/stopped.d'), '', { ...headers, 'x-svc-type': 'directory' });

@@ -1,5 +1,5 @@
-// A backup from elsewhere grants no access to the host silently: it is refused with the list of its privileges, unless the caller, or
-// the server's config for clients without such a flag, trusts it.
+// A backup from elsewhere grants no access to the host silently: it is refused with the list of its privileges, unless the caller, or the
+// server's config for clients without such a flag, accepts it.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostAccessOf } from '../../../server/services/transfer/backups/host-access.ts';
@@ -51,13 +51,13 @@ describe('a backup is refused, and nothing is made of it', () => {
     expect((await daemon.call('GET', '/1.0/containers/evil')).status).toBe(404);
   });
 
-  test('when only one of its snapshots would grant access', async () => {
+  test('a backup is refused when only one of its snapshots would grant access', async () => {
     const answer = await upload(backupOf('evil', {}, privileged));
     expect(answer.status).toBe(400);
     expect(answer.body.metadata.message).toMatch(/security\.privileged \(in the snapshot s\)/);
   });
 
-  test('when it is of an old release, which describes the container only outside the files', async () => {
+  test('a backup of an old release is refused, which describes the container only outside the files', async () => {
     const answer = await upload(backupOf('evil', privileged, undefined, true));
     expect(answer.status).toBe(202);
     const ended = await daemon.wait(answer.body.operation as string);
@@ -72,13 +72,13 @@ describe('a backup is accepted', () => {
     return (await daemon.wait(answer.body.operation as string)).err;
   };
 
-  test('a backup is accepted that stays within its container', async () => {
+  test('a backup without access to the host is accepted', async () => {
     const config = { 'user.a': 'b', 'limits.memory': '1GiB', 'security.privileged': 'false' };
     const devices = { eth0: { type: 'nic', nictype: 'bridged', parent: 'br0' } };
     expect(await made(await upload(backupOf('good', { config, devices })))).toBe('');
   });
 
-  test('a backup is accepted that the caller trusts: the one of its own privileged container', async () => {
+  test('a backup of an own privileged container is accepted if the caller trusts it', async () => {
     await createContainer(daemon, 'mine', privileged);
     await daemon.ok('POST', '/1.0/containers/mine/backups', { name: 'b' });
     const { bytes } = await daemon.call('GET', '/1.0/containers/mine/backups/b/export');
@@ -88,7 +88,7 @@ describe('a backup is accepted', () => {
     expect((await daemon.get('/1.0/containers/again')).config['security.privileged']).toBe('true');
   });
 
-  test('a backup from a stock client of LXD, which has no such flag, while the config of the server permits it', async () => {
+  test('a backup from a stock LXD client, which lacks the flag, is accepted if the server config permits it', async () => {
     const send = (name: string) =>
       call({ socketPath: lxdSocket }, 'POST', '/1.0/containers', backupOf(name, privileged), {
         'content-type': 'application/octet-stream',
@@ -105,7 +105,7 @@ describe('a backup is accepted', () => {
   });
 });
 
-test('and its list of privileges has no values of keys: they may be secrets', () => {
+test('the list of privileges has no values of keys: they may be secrets', () => {
   const saved = {
     architecture: 'x86_64',
     config: { 'raw.lxc': 'a-secret' },

@@ -22,7 +22,7 @@ describe.each([
   ['its own dialect', () => daemon.daemon.httpsAddress() ?? ''],
   ['the dialect of LXD', () => daemon.daemon.lxdHttpsAddress() ?? ''],
 ])('in %s', (_dialect, address) => {
-  /** As a page can send it without a preflight request: its type is one of forms. */
+  /** A page can send it without a preflight request: its type is a form's. */
   const post = async (headers: Record<string, string>): Promise<number> => {
     const body = Buffer.from(JSON.stringify({ name: `p${(count += 1)}` }));
     const sent = { 'content-type': 'text/plain', ...headers };
@@ -70,7 +70,7 @@ describe.each([
     await allow('');
   });
 
-  test('websockets of events and operations are refused to a page', async () => {
+  test('a page gets no websockets of events and operations', async () => {
     expect(await open('/1.0/events', page)).toBe(403);
     expect(await open('/1.0/events')).toBe(101);
     expect(await open('/1.0/events', `wss://${address()}`)).toBe(101);

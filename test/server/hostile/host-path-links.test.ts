@@ -1,5 +1,5 @@
-// A tenant who may write in a directory that his project may show exchanges the source of a disk with a link out of it, as fast as the
-// kernel allows, while his container starts and while the disk is plugged in. On real containers.
+// A tenant who may write in an allowed host directory replaces the source of a disk with a link out of it, as fast as the kernel allows,
+// while his container starts and while the disk is plugged in. On real containers.
 import { lstatSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,15 +12,15 @@ import { tempFolder } from '../../support/temp-folder.ts';
 const missing = (await realRuntimeMissing()) ?? flipperMissing();
 if (missing !== undefined) console.log(`skipped: links exchanged before a mount: ${missing}`);
 
-/** What the rounds of one race came to. */
+/** The results of one race. */
 interface Seen {
-  /** Texts of the file that the container was shown. */
+  /** Content of the file as seen in the container. */
   readonly words: string[];
   readonly refusals: string[];
 }
 
 const atMount = (seen: Seen): number => seen.refusals.filter((text) => text.includes('leads out of')).length;
-/** Often enough on both sides that a hole would have shown itself. */
+/** Enough rounds on both sides to reveal a hole. */
 const isEnough = (seen: Seen): boolean => seen.words.length >= 8 && atMount(seen) >= 4;
 
 describe.skipIf(missing !== undefined)(
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(
       const { pid } = await daemon.get(`/1.0/containers/${name}/state?project=tenant`);
       return readFileSync(`/proc/${pid}/root/mnt/word`, 'utf8');
     };
-    /** Up to so many rounds while the two entries are exchanged. */
+    /** Runs at most this many rounds while the two entries are exchanged. */
     async function race(rounds: number, round: (seen: Seen) => Promise<void>): Promise<Seen> {
       const seen: Seen = { words: [], refusals: [] };
       const flipper = await flip(join(team(), 'data'), join(team(), 'link'));
@@ -107,7 +107,7 @@ describe.skipIf(missing !== undefined)(
       await daemon.ok('DELETE', container(name));
     });
 
-    test('is never plugged into a running container', async () => {
+    test('a link out of the directory is never plugged into a running container', async () => {
       await make('plugged', false, {});
       await turn('plugged', 'start');
       const seen = await race(300, async ({ words, refusals }) => {

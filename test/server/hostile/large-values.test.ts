@@ -1,5 +1,5 @@
-// Values, headers and queries of a megabyte and more: taken, or refused with a status that the client gets to see. By curl, by the
-// client room, and on a bare socket.
+// Values, headers and queries of a megabyte and more: accepted, or refused with a status that the client receives. By curl, by the client
+// room, and on a bare socket.
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
@@ -25,7 +25,7 @@ interface Curled {
   readonly body: string;
 }
 
-/** Arguments in a file: a command line takes 128 KiB an argument. */
+/** Arguments in a file: an argument of a command line has at most 128 KiB. */
 async function curl(path: string, options: readonly string[], body?: string): Promise<Curled> {
   const file = join(work, 'config');
   const data = join(work, 'body');
@@ -60,7 +60,7 @@ const places = [
 ] as const;
 
 describe.each(sizes)('a config value of %s', (_size, bytes) => {
-  test.each(places)('the value of %s is taken, or refused with a status', async (_what, path, key) => {
+  test.each(places)('the value of %s is accepted, or refused with a status', async (_what, path, key) => {
     const value = 'x'.repeat(bytes);
     const body = JSON.stringify({ config: { [key]: value } });
     const answer = await curl(path, ['request = "PATCH"'], body);
@@ -70,7 +70,7 @@ describe.each(sizes)('a config value of %s', (_size, bytes) => {
     if (bytes < MiB) await daemon.call('PATCH', path, { config: { [key]: '' } });
   });
 
-  test('sent in chunks is refused with a status too', async () => {
+  test('a value sent in chunks is refused with a status, too', async () => {
     const body = JSON.stringify({ config: { 'user.big': 'x'.repeat(bytes) } });
     const answer = await curl('/1.0/profiles/p1', ['request = "PATCH"', 'header = "Transfer-Encoding: chunked"'], body);
     expect([answer.code, answer.status], answer.body.slice(0, 300)).toEqual([0, bytes < MiB ? 200 : 400]);
@@ -91,7 +91,7 @@ describe('the client', () => {
   });
 });
 
-/** The status line and the body of the answer to bytes on the local socket; curl takes no such lines. */
+/** The status line and the body of the answer to bytes on the local socket; curl refuses such lines. */
 function raw(head: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = dial(daemon.socketPath);

@@ -1,5 +1,5 @@
-// Access to metrics over TLS, and to everything else: certificates of type metrics, the listener that serves nothing else, and servers that give
-// metrics to everybody. What promtool says of the text.
+// Access to metrics over TLS, and to everything else: certificates of type metrics, the metrics-only listener, and servers with open
+// metrics. The verdict of promtool on the text.
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:tls';
 import { text } from 'node:stream/consumers';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.cleanUp());
 
-test('a certificate of type metrics reads metrics and is a stranger everywhere else', async () => {
+test('a certificate of type metrics reads metrics and is untrusted everywhere else', async () => {
   const answer = await get(https(), '/1.0/metrics', scraper);
   expect(answer.status).toBe(200);
   expect(answer.bytes.toString()).toContain('project="theirs"');
@@ -54,7 +54,7 @@ test('a certificate of type metrics reads metrics and is a stranger everywhere e
   expect((await callTls(https(), 'POST', '/1.0/certificates', another, { client: scraper })).status).toBe(403);
 });
 
-test('a restricted one gets the figures of its projects only', async () => {
+test('a restricted certificate gets metrics of its projects only', async () => {
   const found = (await get(https(), '/1.0/metrics', restricted)).bytes.toString();
   expect(found).toContain('project="mine"');
   expect(found).not.toContain('project="theirs"');
@@ -80,7 +80,7 @@ test('the listener of core.metrics_address serves metrics and nothing else, also
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test('strangers get metrics only when core.metrics_authentication is false, and then nothing else', async () => {
+test('untrusted callers get metrics only when core.metrics_authentication is false, and then nothing else', async () => {
   const stranger = await makeClient();
   for (const client of [undefined, stranger])
     for (const address of [https(), own]) expect((await get(address, '/1.0/metrics', client)).status).toBe(403);
@@ -89,13 +89,13 @@ test('strangers get metrics only when core.metrics_authentication is false, and 
     for (const address of [https(), own]) expect((await get(address, '/1.0/metrics', client)).status).toBe(200);
   expect((await get(https(), '/1.0/containers', stranger)).status).toBe(403);
   expect((await get(https(), '/1.0/containers')).status).toBe(403);
-  // Who is restricted stays so.
+  // A restricted caller stays restricted.
   expect((await get(own, '/1.0/metrics', restricted)).bytes.toString()).not.toContain('project="theirs"');
   await set({ 'core.metrics_authentication': '' });
   expect((await get(own, '/1.0/metrics')).status).toBe(403);
 });
 
-test('the type stays what it is, others are refused, and a deleted certificate is a stranger at once', async () => {
+test('the type cannot change, others are refused, and a deleted certificate is untrusted at once', async () => {
   const url = `/1.0/certificates/${restricted.fingerprint}`;
   expect(await host.admin.get(url)).toMatchObject({ type: 'metrics', restricted: true, projects: ['mine'] });
   const changed = await host.admin.call('PATCH', url, { type: 'client' });
@@ -140,7 +140,7 @@ test.skipIf(!hasPromtool)('promtool reads every line of the metrics', async () =
   const input = (await host.admin.call('GET', '/1.0/metrics')).bytes;
   const run = spawnSync('promtool', ['check', 'metrics'], { input });
   const said = `${run.stdout.toString()}${run.stderr.toString()}`;
-  // 3: it reads everything and does not like names; those of LXD are given.
+  // 3: it reads everything but criticises names; those are LXD's.
   expect([0, 3], said).toContain(run.status);
   expect(said).not.toMatch(/error|parsing/i);
   const disliked = said.split('\n').filter((line) => line !== '' && !line.startsWith('lxd_'));

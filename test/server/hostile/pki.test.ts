@@ -43,7 +43,7 @@ async function start(files: Readonly<Record<string, string>>, more: TestDaemonOp
   return daemon;
 }
 
-/** The status that GET /1.0/containers has there, or `turned away`. */
+/** The status of GET /1.0/containers there, or `turned away`. */
 async function asked(address: string | undefined, client?: ClientCertificate): Promise<number | 'turned away'> {
   try {
     return (await callTls(address ?? '', 'GET', '/1.0/containers', undefined, { client })).status;
@@ -81,7 +81,7 @@ describe('server.ca', () => {
     expect(await both(mine)).toEqual([200, 200]);
   });
 
-  test('is enough for trust with core.trust_ca_certificates, on both listeners and until that is taken back', async () => {
+  test('suffices for trust with core.trust_ca_certificates, on both listeners, until the key is unset', async () => {
     const made = await start({ 'server.ca': root.certPem });
     const client = root.intermediate('Team A').sign('ann');
     expect(await both(client)).toEqual([403, 403]);
@@ -144,7 +144,7 @@ describe('server.ca', () => {
     expect(await both(alone)).toEqual(['turned away', 'turned away']);
   });
 
-  test('leaves clients without a certificate the part of guests', async () => {
+  test('keeps clients without a certificate untrusted', async () => {
     await start({ 'server.ca': root.certPem });
     const answer = await callTls(daemon?.daemon.httpsAddress() ?? '', 'GET', '/1.0');
     expect([answer.status, answer.metadata.auth]).toEqual([200, 'guest']);
@@ -153,7 +153,7 @@ describe('server.ca', () => {
 });
 
 describe('ca.crl', () => {
-  test('turns revoked clients away, from the next reading of the file on, and cuts what they have open', async () => {
+  test('turns revoked clients away once the file is re-read, and closes their connections', async () => {
     const [revoked, kept] = [root.sign('carl'), root.sign('dora')];
     const test = await start({ 'server.ca': root.certPem, 'ca.crl': root.list() });
     expect([await both(revoked), await both(kept)]).toEqual([
@@ -178,7 +178,7 @@ describe('ca.crl', () => {
     expect(test.logged.join('\n')).toContain('CERT_REVOKED');
   });
 
-  test('ca.crl that is broken later, or gone, leaves the former one in force', async () => {
+  test('a ca.crl that is damaged or deleted later leaves the former one in force', async () => {
     const revoked = root.sign('eve');
     root.revoke(revoked);
     const { logged } = await start({ 'server.ca': root.certPem, 'ca.crl': root.list() });
@@ -191,7 +191,7 @@ describe('ca.crl', () => {
     expect(await both(root.sign('fay'))).toEqual([403, 403]);
   });
 
-  test('is needed from every authority of the file: the log names the missing one', async () => {
+  test('every authority of the file needs a list: the log names the missing one', async () => {
     const { logged } = await start({ 'server.ca': root.certPem + makeKept().certPem, 'ca.crl': root.list() });
     expect(logged.join('\n')).toMatch(/warning: .*ca\.crl has no list of CN=Second: all its clients are turned away/);
     expect(await both(second?.sign('gil'))).toEqual(['turned away', 'turned away']);

@@ -1,4 +1,4 @@
-// Strangers, without a certificate or with one that nobody trusts, ask in the name of projects: they do not learn which of them exist.
+// Untrusted callers, with or without a certificate, send requests for projects: they do not learn which projects exist.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { admin } = suite.host;
   unknown = await makeClient();
   await makeProject(admin, 'heir', { 'features.images': 'false' });
-  // Public in default, so that a project that uses the images of default would show it.
+  // Public in default, so that a project that uses default's images would show it.
   await admin.ok('POST', '/1.0/images', image, { 'x-svc-public': 'true', 'content-type': 'application/octet-stream' });
   await admin.call('POST', '/1.0/images/aliases', { name: 'public', target: fingerprint });
 });

@@ -1,4 +1,4 @@
-// One-time tokens that add a certificate: good for one use by one client, also when many try at once; guesses are slowed down.
+// One-time tokens that add a certificate: valid for one use by one client, even when many try at once; guesses are slowed down.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTrustToken, encodeTrustToken, type TrustToken } from '../../../server/api/server/trust-token.ts';
@@ -28,7 +28,7 @@ describe('the text of a token', () => {
 });
 
 describe('tokens', () => {
-  test('are used once, by one of many at a time; a failed use gives the token back', async () => {
+  test('are used once, by one of many at a time; after a failed use the token is valid again', async () => {
     const tokens = new TrustTokens(() => 0);
     const issued = tokens.issue({ name: 'a' });
     const spent = issued?.spent(new AbortController().signal);
@@ -90,7 +90,7 @@ describe('over the API', () => {
   const authOf = async (client: ClientCertificate): Promise<string> =>
     (await callTls(address(), 'GET', '/1.0', undefined, { client })).metadata.auth;
 
-  test('a token tells where the server is and how to know it, and adds the certificate of the connection under its name', async () => {
+  test('a token has the addresses and fingerprint of the server, and adds the certificate of the connection under its name', async () => {
     const { operation, token } = await made();
     expect(operation).toMatchObject({ status: 'Running', may_cancel: true, metadata: { addresses: [address()] } });
     expect(operation.metadata.request).toMatchObject({ name: 'new', type: 'client', token: true });
@@ -147,7 +147,7 @@ describe('over the API', () => {
     expect(answers.some(({ metadata }) => /too many attempts, try again in \d+ s/.test(metadata.message))).toBe(true);
   });
 
-  test('a token needs the certificate of the connection: none, or another one in the body, is refused, and the token stays good', async () => {
+  test('a token needs the certificate of the connection: none, or another one in the body, is refused, and the token stays valid', async () => {
     const { token } = await made();
     expect((await join(undefined, token)).status).toBe(403);
     const other = clients[1]?.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
@@ -167,7 +167,7 @@ describe('over the API', () => {
     expect(Math.round(life / 60_000)).toBe(120);
   });
 
-  test('only trusted callers make tokens, and what cannot be right is refused', async () => {
+  test('only trusted callers make tokens, and invalid requests are refused', async () => {
     const body = { type: 'client', name: 'x', token: true };
     expect((await callTls(address(), 'POST', '/1.0/certificates', body, { client: clients[0] })).status).toBe(403);
     const wrong = await daemon.call('POST', '/1.0/certificates', { type: 'server', token: true, certificate: 'x' });
@@ -176,7 +176,7 @@ describe('over the API', () => {
     expect([lost.status, lost.metadata.message]).toEqual([400, expect.stringMatching(/there is no project "nowhere"/)]);
   });
 
-  test('a restricted token does not give trust with everything, nor sight of other tokens', async () => {
+  test('a restricted token grants neither full trust nor a view of other tokens', async () => {
     const { token } = await made({ restricted: true, projects: ['default'] });
     expect((await join(clients[0], token, { restricted: false, projects: [] })).status).toBe(200);
     const { operation } = await made();

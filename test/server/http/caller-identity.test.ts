@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { expect, test } from 'vitest';
 import { type Bearers, identityOf } from '../../../server/http/caller-identity.ts';
 
-test('a TLS connection that has ended is that of a stranger: listeners on it end, requests of others go on', () => {
+test('an ended TLS connection is untrusted: its listeners end, other requests continue', () => {
   const socket = new TLSSocket(new Socket());
   socket.destroy();
   expect(socket.getPeerCertificate()).toBeNull();

@@ -1,4 +1,4 @@
-// Clients that say nothing, or that keep their side open, hold neither descriptors nor the stop of the daemon, and are limited.
+// Silent clients, and clients that keep their side open, hold neither descriptors nor the stop of the daemon, and are limited.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ describe('the limits', () => {
     expect(networkLimits(1_000_000)).toEqual({ inAll: 10_000, perAddress: 2500 });
   });
 
-  test('hold for each address and for all, and an ended connection makes room', () => {
+  test('apply to each address and to all, and an ended connection makes room', () => {
     const published: string[] = [];
     const connections = new Connections({ inAll: 3, perAddress: 2 }, { warn: (text) => published.push(text) });
     const first = connections.take('10.0.0.1');
@@ -34,7 +34,7 @@ describe('the limits', () => {
     expect(connections.take('10.0.0.3')).toBeDefined();
   });
 
-  test('refuse a connection over the network at once, and take one again when another has gone', async () => {
+  test('refuse a connection over the network at once, and accept one again when another has ended', async () => {
     const server = createServer((_request, response) => response.end('hello'));
     const cut = watchConnections(server, new Connections({ inAll: 8, perAddress: 2 }, silentLog));
     server.listen(0, '127.0.0.1');
@@ -94,7 +94,7 @@ async function openListener(handler: HttpHandler = () => {}): Promise<TlsServer>
   return server;
 }
 
-test('a listener that moves away answers what it was asked, however long that takes, and says that the answer is the last', async () => {
+test('a listener that moves answers pending requests, however long that takes, and marks each answer as the last', async () => {
   const waiting: ServerResponse[] = [];
   const server = await openListener((_request, response) => void waiting.push(response));
   const [host = '', port = ''] = server.address.split(':');
@@ -136,7 +136,7 @@ describe('a stop', () => {
     bundle = bundleDaemon();
   });
 
-  /** Stays open on its side whatever the server does. */
+  /** Keeps its side open whatever the server does. */
   function stay(socket: Socket, text?: string | Buffer): Socket {
     socket.on('error', () => {}).resume();
     if (text !== undefined) socket.write(text);
@@ -179,7 +179,7 @@ describe('a stop', () => {
     const closed = once(stay(socket), 'end');
     socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     await closed;
-    // The daemon has answered; it lets go of its side although this one is open.
+    // The daemon has answered; it closes its side although this one is open.
     await until(
       () => new Promise<boolean>((resolve) => void socket.write('x', (error) => resolve(error instanceof Error))),
     );

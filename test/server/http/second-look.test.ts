@@ -1,4 +1,4 @@
-// A refusal that rests on what a member knew is looked at again: sent on, tried here once more, kept, or said to be uncertain.
+// A refusal based on a member's own view is checked again: sent on, retried here, kept, or called uncertain.
 import { describe, expect, test } from 'vitest';
 import { AppError, errors } from '../../../server/api/errors.ts';
 import type { Cluster } from '../../../server/membership/cluster.ts';
@@ -24,23 +24,23 @@ const clusterOf = (member: Member | undefined, answers = true, isOn = true) =>
 const absent = errors.notFound('container', 'web');
 
 describe('a container that was not found', () => {
-  test('is asked for at the member that has it now, also after it moved while the request waited', async () => {
+  test('is requested from the member that has it now, even if it moved while the request waited', async () => {
     for (const error of [absent, errors.moved('web')])
       expect(await lookAgain(clusterOf(other), refused(), error)).toEqual({ at: other });
   });
 
-  test('is recognised by what the error says is missing, not by its sentence', async () => {
+  test('is recognised by the missing object of the error, not by its text', async () => {
     const reworded = new AppError('notFound', 'no such machine', { missing: { kind: 'container', name: 'web' } });
     expect(await lookAgain(clusterOf(other), refused(), reworded)).toEqual({ at: other });
     const same = new AppError('notFound', absent.message);
     await expect(lookAgain(clusterOf(other), refused(), same)).rejects.toBe(same);
   });
 
-  test('is looked for here again when no other member has it: this member may not have known of it yet', async () => {
+  test('is looked up here again when no other member has it: this member may have been behind', async () => {
     expect(await lookAgain(clusterOf(undefined), refused(), absent)).toEqual({ at: 'here' });
   });
 
-  test('may be there while the store does not answer, so a change is not answered with its absence', async () => {
+  test('may exist while the store does not answer, so a change is not answered with not found', async () => {
     const looked = lookAgain(clusterOf(undefined, false), refused(), absent);
     await expect(looked).rejects.toMatchObject({
       code: 'unavailable',
@@ -50,7 +50,7 @@ describe('a container that was not found', () => {
     await expect(lookAgain(clusterOf(undefined, false), read, absent)).rejects.toBe(absent);
   });
 
-  test('is not followed for ever, and not with a stream that was read in part', async () => {
+  test('is not followed endlessly, and not with a stream that was read in part', async () => {
     const far = refused({ request: { headers: { 'x-gantry-hops': '4' } } });
     await expect(lookAgain(clusterOf(other), far, absent)).rejects.toThrow('moved to another member');
     const stranger = refused({ request: { headers: { 'x-gantry-hops': '4' } }, isForwarded: false });
@@ -60,7 +60,7 @@ describe('a container that was not found', () => {
   });
 });
 
-test('a name that is taken is tried once more when this member knows what the others did', async () => {
+test('a taken name is retried once this member has caught up with the others', async () => {
   const exists = errors.exists('container', 'web');
   const post = asked('containers.create', 'POST', '/1.0/containers');
   const create = refused({ asked: { ...post, endpoint: { ...post.endpoint, placedBy: 'body' } } });

@@ -1,4 +1,4 @@
-// What a program that reads the archives of strangers may still do: shells stand for programs that were taken over.
+// What a program that reads untrusted archives may still do: shells stand in for compromised programs.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -34,7 +34,7 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
   };
   const within = (): Confinement => ({ reads: [join(work, 'in')], writes: [join(work, 'out')], keeps: keptToWrite });
 
-  test('writes in the folders that it is given, with all that unpacking needs', () => {
+  test('writes in its folders, with all rights that unpacking needs', () => {
     const script = `cd ${work}/out && mkdir -p a/b && echo x >a/f && ln a/f a/b/g && mv a/b/g a/b/h && chown 7:7 a/f && mknod n c 1 3 && setfattr -n trusted.x -v 1 a/f && ls a/b`;
     expect(shell(within(), script)).toEqual({ status: 0, out: 'h\n', err: '' });
     expect(statSync(join(work, 'out/a/f')).uid).toBe(7);
@@ -97,7 +97,7 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     }
   });
 
-  test('cannot talk to a server at a path, as to that of the daemon', async () => {
+  test('cannot connect to a socket path, such as the daemon', async () => {
     const path = join(work, 'in/sock');
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(path, resolve));
@@ -110,7 +110,7 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     }
   });
 
-  test('has a filter that nothing but standard input and output get through', () => {
+  test('has a filter that allows only standard input and output', () => {
     const argv = ['gzip', '-dc'];
     const packed = execFileSync('gzip', { input: 'text' });
     const [file = '', ...args] = confined({ argv, confinement: filter });
@@ -140,7 +140,7 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     expect(limits).toMatch(/Max cpu time +43200 +43200/);
   });
 
-  test('starts also after the process gave its rights up, and is confined again once it has them back', () => {
+  test('also starts after the process dropped its privileges, and is confined again once it has regained them', () => {
     const nobody = 65534;
     const run = (...argv: readonly string[]): string => {
       const [file = '', ...args] = confined({ argv, confinement: { writes: [] } });

@@ -1,4 +1,4 @@
-// Which addresses a connection that a stranger asked for may lead to.
+// Which addresses a connection requested by an untrusted caller may reach.
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ describe('names', () => {
     await expect(checkReach('127.0.0.1', { ...reach, allowed: ['127.0.0.0/8'] })).resolves.toBeUndefined();
   });
 
-  test('an unknown name, a private address and a closed port are told in the same words', async () => {
+  test('an unknown name, a private address and a closed port have the same message', async () => {
     const published = async (host: string, port: number): Promise<string> => {
       const socket = connect({ host, port, lookup: lookupWithin(reach) });
       const [error] = (await once(socket, 'error')) as [Error];

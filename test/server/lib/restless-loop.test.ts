@@ -1,4 +1,4 @@
-// Often while something may be about to change, rarely at rest, not at all where there is nothing to see.
+// Checks often while a change is likely, rarely at rest, never if there is nothing to check.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Rest, RestlessLoop } from '../../../server/lib/restless-loop.ts';
 
@@ -19,7 +19,7 @@ function loopOf(answers: (n: number) => Rest): { readonly loop: RestlessLoop; re
   return { loop, looks: () => looks };
 }
 
-test('it looks at once, often for a while, then rarely, and often again when it is told', async () => {
+test('it checks at once, often for a while, then rarely, and often again after soon', async () => {
   const { loop, looks } = loopOf(() => 'settled');
   loop.soon();
   expect(looks()).toBe(1);
@@ -35,7 +35,7 @@ test('it looks at once, often for a while, then rarely, and often again when it 
   await loop.stop();
 });
 
-test('it goes on looking often while the look says so', async () => {
+test('it keeps checking often while the result says so', async () => {
   const { loop, looks } = loopOf((n) => (n < 30 ? 'restless' : 'settled'));
   loop.soon();
   await vi.advanceTimersByTimeAsync(60_000);
@@ -44,7 +44,7 @@ test('it goes on looking often while the look says so', async () => {
   await loop.stop();
 });
 
-test('it ends where there is nothing to see, and when it is stopped', async () => {
+test('it ends if there is nothing to check, and when it is stopped', async () => {
   const over = loopOf(() => 'over');
   over.loop.soon();
   await vi.advanceTimersByTimeAsync(60_000);

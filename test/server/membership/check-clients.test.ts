@@ -1,4 +1,4 @@
-// Recording clients and checker together: a correct register passes a round, and each way in which a cluster could cheat is found.
+// Recording clients and checker together: a correct register passes a round, and each possible fault of a cluster is found.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Shown, Target } from '../../faults/cluster/clients.ts';
@@ -10,11 +10,11 @@ import { until } from '../../support/until.ts';
 type Value = { readonly value: string; readonly on: string; readonly tag: string };
 
 interface Cheats {
-  /** Reads at this member show what was there many changes ago. */
+  /** Reads at this member are many changes old. */
   readonly staleAt?: string;
-  /** One acknowledged update in twenty is not made. */
+  /** One acknowledged update in twenty is lost. */
   readonly loses?: boolean;
-  /** If-Match is not looked at. */
+  /** Ignores If-Match. */
   readonly ignoresTags?: boolean;
   /** A move leaves the object where it was, too. */
   readonly keepsBoth?: boolean;
@@ -22,14 +22,14 @@ interface Cheats {
 
 /** Changes after which the stale member sees one. */
 const staleBy = 30;
-/** Answers that a round waits for. It ends by their number and not by time: a busy machine gives few in a second. */
+/** Answers needed for a round. It ends by their number and not by time: a busy machine gives few in a second. */
 const enough = { changes: 100, cheats: 15 };
 
 interface Registers extends Target {
   readonly done: () => { readonly changes: number; readonly cheats: number };
 }
 
-/** Three members of which all see one map; each takes a moment before and after its work. */
+/** Three members with one map; each pauses before and after its work. */
 function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Registers {
   const random = seededRandom(7);
   const now = new Map<string, Value>();

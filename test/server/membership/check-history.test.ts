@@ -1,4 +1,4 @@
-// The checker of histories finds each anomaly that a cluster could have, and is content with what a correct one answers.
+// The checker of histories finds each possible anomaly of a cluster, and accepts correct histories.
 import { describe, expect, test } from 'vitest';
 import { check } from '../../faults/cluster/check.ts';
 import {

@@ -1,4 +1,4 @@
-// A member whose clock differs from those of the others says so; one other member with a wrong clock does not make it doubt its own.
+// A member whose clock differs from the others' reports it; one other member with a wrong clock does not cause a report.
 import { expect, test } from 'vitest';
 import { ClockWatch, clockProblem } from '../../../server/membership/clock-watch.ts';
 import type { Member } from '../../../server/membership/members.ts';
@@ -16,7 +16,7 @@ test('one of three others with a wrong clock is outvoted', () => {
   expect(clockProblem([10 * minute, 500, -300])).toBeUndefined();
 });
 
-test('three of many others are asked, those that do not answer are left out, and a corrected clock ends the report', async () => {
+test('three of many others are asked, silent ones are ignored, and a corrected clock ends the report', async () => {
   const others = Array.from({ length: 50 }, (_, index) => ({ name: `m${index}`, number: index }) as unknown as Member);
   const world = { asked: 0, nowMs: 100 * minute };
   const watch = new ClockWatch({

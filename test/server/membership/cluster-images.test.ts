@@ -23,7 +23,7 @@ const document = (filename: string, lastUsedAt: string): ImageDocument => ({
   lifecycle: 'ready',
 });
 
-test('an image was used last when any copy was, whichever member is asked and whichever copy tells of it', async () => {
+test('the last use of an image is that of any copy, whichever member is asked and whichever record describes it', async () => {
   const store = openMemoryStore();
   const uses = ['1970-01-01T00:00:00Z', '2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z'];
   const puts = uses.map((used, index) => ({

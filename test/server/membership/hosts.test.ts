@@ -1,4 +1,4 @@
-// The hosts on which clusters are tested: they reach each other until they are cut, and leave nothing behind.
+// The hosts for cluster tests: they reach each other until they are cut, and leave nothing behind.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

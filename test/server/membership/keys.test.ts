@@ -1,4 +1,4 @@
-// The keys of a cluster: which of them hold in each phase of a change, who follows when, and for whom they are sealed.
+// The keys of a cluster: which are valid in each phase of a change, who follows when, and for whom they are sealed.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type KeyMember, nextKeyStep } from '../../../server/membership/keys/key-plan.ts';
@@ -80,7 +80,7 @@ describe('a value of the store', () => {
     expect(() => openValue('/server/config', changed, data)).toThrow();
   });
 
-  test('stays readable for etcd only where it says who is there, which names are taken, or holds what is sealed already', () => {
+  test('is stored in plain text only for presence, reserved names, and already sealed keys', () => {
     for (const key of ['/signals/present/1', '/names/containers/a', '/uses/pools/a', '/clusterKeys/current'])
       expect([key, isPlainKey(key)]).toEqual([key, true]);
     for (const key of [
@@ -95,7 +95,7 @@ describe('a value of the store', () => {
 });
 
 describe('the authorities of the etcds', () => {
-  test('sign for a change in which each end trusts both, and the former one is worth nothing after it', async () => {
+  test('sign for a change in which each end trusts both, and the former one is worthless afterwards', async () => {
     const [former, next] = [newGeneration(1), newGeneration(2)];
     const issuers = [former, next].map(({ generation, authority: keyPem }) => ({ generation, keyPem }));
     const [old, young] = issuers;
@@ -119,7 +119,7 @@ describe('the authorities of the etcds', () => {
   });
 });
 
-/** A member as a model: what it trusts and shows follows from the last state that it has followed. */
+/** A member as a model: the last state that it has followed determines what it trusts and shows. */
 interface Model {
   readonly number: number;
   followed: KeyState;
@@ -134,7 +134,7 @@ describe('a change of keys', () => {
       .filter(({ isRemoved }) => !isRemoved)
       .map(({ number, isPresent, followed }) => ({ number, isPresent, followed, runsEtcd: true }));
 
-  test('members that run an etcd follow one after the other, others at once; the first one goes on when all have', () => {
+  test('members that run an etcd follow one at a time, others at once; the first one advances when all have', () => {
     const wanted: KeyState = { generation: 2, phase: 'trust', trusted: [1], shown: 1 };
     const member = (number: number, followed: Progress, more: Partial<KeyMember> = {}): KeyMember => ({
       number,
@@ -156,7 +156,7 @@ describe('a change of keys', () => {
     expect(nextKeyStep(done, first, [member(1, done)], 2)).toBe('rest');
   });
 
-  test('over random deaths, returns and removals the members that are there trust each other always, and end on the newest keys', () => {
+  test('over random deaths, returns and removals the present members always trust each other, and end on the newest keys', () => {
     for (let seed = 1; seed <= 300; seed += 1) {
       const chance = seededRandom(seed);
       const random = (): number => chance.next();

@@ -1,4 +1,4 @@
-// What a member hears of a request that another member did not answer: whether that one may have carried it out.
+// The outcome of a request that another member did not answer: whether that one may have carried it out.
 import { createServer, type Server } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
 import { PeerLinks } from '../../../server/membership/peer-links.ts';
@@ -44,7 +44,7 @@ test('a change to which no answer came has an unknown outcome, and a read of it 
   ]);
 });
 
-test('a change that was never sent, for nobody listens or someone else does, is unavailable', async () => {
+test('a change that was never sent, because no server or a wrong one listens, is unavailable', async () => {
   const { links } = await linksOf();
   const stranger = await dropping(await pair('stranger'));
   const nobody = { name: 'two', address: `127.0.0.1:${await freePort()}` };

@@ -1,4 +1,4 @@
-// The choice of a member for a new container, and the reasons that are given when none can.
+// The choice of a member for a new container, and the reasons if there is none.
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../server/membership/members.ts';
 import { placeContainer, placeVolume, type PlacementWish } from '../../../server/membership/placement.ts';
@@ -46,7 +46,7 @@ describe('the member that takes a new container', () => {
     expect(placed([member('m1', { free: 4 })])).toBe('m1');
   });
 
-  test('is online, not evacuated, and does not wait to be named', () => {
+  test('is online, not evacuated, and accepts containers without a target', () => {
     const evacuated = member('m2', { document: { evacuated: true } });
     const all = [
       member('m1', { isPresent: false }),
@@ -95,12 +95,12 @@ describe('the member that takes a new volume of a group', () => {
     member('m4', { document: { groups: ['far'] }, isHere: true }),
     member('m5'),
   ];
-  test('is this one when it is in the group, otherwise the first that is there', () => {
+  test('is this one if it is in the group, otherwise the first present one', () => {
     expect(placeVolume(all, '@far').name).toBe('m4');
     expect(placeVolume(all.slice(0, 3), '@far').name).toBe('m3');
     expect(placeVolume(all, '@default').name).toBe('m5');
   });
-  test('is none when all are away, and each is said', () => {
+  test('is none if all are away, and each is named', () => {
     expect(() => placeVolume(all.slice(0, 2), '@far')).toThrow('m1 is offline; m2 is evacuated');
     expect(() => placeVolume(all, '@fra')).toThrow('No member of the cluster is in the group fra');
   });

@@ -1,4 +1,5 @@
-// A read waits for what others have acknowledged, and says when it cannot; what must be known waits until the store answers again.
+// A read waits for everything that others have acknowledged, and reports when it cannot; a read that must be current waits until the store
+// answers again.
 import { expect, test } from 'vitest';
 import { ReadBarrier } from '../../../server/membership/read-barrier.ts';
 import type { Store } from '../../../server/store/store.ts';

@@ -1,4 +1,4 @@
-// For which requests a member first asks what the others wrote, before it decides where they belong.
+// For which requests a member catches up with the others before it routes them.
 import { expect, test } from 'vitest';
 import type { Members } from '../../../server/membership/members.ts';
 import { Routing } from '../../../server/membership/routing.ts';
@@ -18,7 +18,7 @@ test('the member for a volume is decided by what all members have acknowledged, 
   expect([asks(volume), asks(`${volume}/snapshots`), asks(volume, { target: 'm3' })]).toEqual([true, true, false]);
 });
 
-test('a target is one member, or a group where an object comes to it; where it is a part of a change, it says nothing', () => {
+test('a target is one member, or a group that receives an object; in a part of a change it does not matter', () => {
   const to = (path: string, target: string, names?: 'part' | 'destination') =>
     routing.memberFor({
       endpoint: { id: 'x', method: 'POST', path, query: ['target'], ...(names === undefined ? {} : { target: names }) },

@@ -20,7 +20,7 @@ type Operation =
   | 'deletePool'
   | 'renameSnapshot';
 
-/** A driver whose operations do their work, or nothing, and then fail. */
+/** A driver whose operations do all or none of their work, and then fail. */
 class FailingStorage {
   /** Called before the failure. */
   readonly after = new Map<Operation, () => void>();

@@ -1,4 +1,4 @@
-// Answers of the store that arrive after the watch has gone past them do not bring back what others have done away with since.
+// Answers of the store that arrive after the watch has passed them do not bring back records deleted since.
 import { afterEach, expect, test } from 'vitest';
 import { RecordConflict, Records } from '../../../server/records/records.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';

@@ -39,7 +39,7 @@ describe('records', () => {
     expect(records.profiles.get('a')?.document.description).toBe(won);
   });
 
-  test('retry decides again on the other writer’s result, so that no change is lost', async () => {
+  test('retry decides again on the result of the other writer, so that no change is lost', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile('')));
     await Promise.all(

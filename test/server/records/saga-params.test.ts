@@ -1,4 +1,4 @@
-// The stored parameters of sagas: read as what this release knows, made newer where an older one left them, refused with words otherwise.
+// The stored parameters of sagas: upgraded from older releases, and refused with a reason otherwise.
 import { readFileSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { describe, expect, expectTypeOf, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Limits and restrictions of projects over the wire: each way into a project meets them, also two at once, and nothing is left behind.
+// Limits and restrictions of projects over the wire: every way into a project obeys them, even two at once, and nothing is left behind.
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -101,12 +101,12 @@ test('copies and moves of volumes into a full project are refused before they st
   expect(await daemon.get(`${volumes('other')}?project=roomy`)).toHaveLength(1);
 });
 
-describe('an image that is larger than what is left of the disk', () => {
+describe('an image larger than the remaining disk limit', () => {
   const left = 4 * 1024 ** 2;
   const files = (): string[] => readdirSync(join(daemon.dir, 'images/.uploads'));
   beforeAll(() => limited('images', { 'limits.disk': '4MiB' }));
 
-  /** What the daemon takes of an upload without an end. */
+  /** How much the daemon reads of an endless upload. */
   const pour = async (headers: Record<string, string>, head: string): Promise<{ answer: Answer; sent: number }> => {
     let sent = 0;
     const chunk = Buffer.alloc(64 * 1024);
@@ -134,21 +134,21 @@ describe('an image that is larger than what is left of the disk', () => {
     expect(await daemon.get('/1.0/images?project=images')).toEqual([]);
   });
 
-  test('is refused before it comes when it says its length', async () => {
+  test('is refused in advance if it announces its length', async () => {
     const answer = daemon.call('POST', '/1.0/images?project=images', Buffer.alloc(left + 1), {
       'content-type': 'application/octet-stream',
     });
     await refused(answer, /larger than/);
   });
 
-  test('takes one that fits', async () => {
+  test('an image that fits is accepted', async () => {
     const image = tarOf({ ...metadataFile, content: goodMetadata }, rootfsDirectory);
     await daemon.ok('POST', '/1.0/images?project=images', image, { 'content-type': 'application/octet-stream' });
     expect((await usage('images'))['disk']).toEqual({ Limit: left, Usage: image.length });
   });
 });
 
-describe('of what comes into a project with 4 MiB left of its disk, and is larger', () => {
+describe('an upload larger than the 4 MiB left in a project', () => {
   const tooLarge = tarOf({ ...metadataFile, content: goodMetadata }, rootfsDirectory, {
     name: 'rootfs/noise',
     content: randomBytes(6 * 1024 ** 2),
@@ -171,7 +171,7 @@ describe('of what comes into a project with 4 MiB left of its disk, and is large
     daemon.call('POST', path, bytes, { 'content-type': 'application/octet-stream' });
   beforeAll(() => limited('narrow', { 'limits.disk': '4MiB' }));
 
-  test('an image of another server breaks off, and leaves nothing', async () => {
+  test('an image of another server is aborted, and leaves nothing', async () => {
     const server = await fakeServer('http', serveDirect(tooLarge, { location: '/files/image.tar' }));
     try {
       const source = { type: 'url', url: `${server.url}/image` };
@@ -183,7 +183,7 @@ describe('of what comes into a project with 4 MiB left of its disk, and is large
     expect(uploads()).toEqual([]);
   });
 
-  test('a backup is refused, before it comes when it says its length, else while it comes', async () => {
+  test('a backup is refused in advance if it announces its length, otherwise during the upload', async () => {
     const path = '/1.0/containers?project=narrow';
     await refused(upload(tooLarge, path), /the backup is larger than the 4.*MiB that are left of 4.*MiB/);
     const inPieces = Readable.from([tooLarge.subarray(0, 1024), tooLarge.subarray(1024)]);
@@ -218,7 +218,7 @@ describe('of what comes into a project with 4 MiB left of its disk, and is large
 });
 
 describe('memory', () => {
-  test('is needed on each container, added up, and freed again', async () => {
+  test('is required on each container, summed up, and freed again', async () => {
     await limited('memory', { 'limits.memory': '1GiB' });
     await refused(create('memory', 'a'), 'config.limits.memory is required');
     await refused(create('memory', 'a', { config: { 'limits.memory': '50%' } }), 'not a share of the host');
@@ -231,7 +231,7 @@ describe('memory', () => {
     expect((await usage('memory'))['memory']).toEqual({ Limit: 1024 ** 3, Usage: 1024 ** 3 });
   });
 
-  test('memory that a profile gives counts, and the profile cannot give more', async () => {
+  test('memory from a profile counts, and the profile cannot exceed the limit', async () => {
     await limited('profiled', { 'limits.memory': '1GiB' });
     const root = { type: 'disk', path: '/', pool: 'default' };
     const profile = '/1.0/profiles/default?project=profiled';
@@ -244,7 +244,7 @@ describe('memory', () => {
     await refused(daemon.call('PUT', profile, { devices: { root } }), 'container a: config.limits.memory is required');
   });
 
-  test('memory of a snapshot counts before it is put back', async () => {
+  test('memory of a snapshot counts before it is restored', async () => {
     await limited('then', { 'limits.memory': '1GiB' });
     await makeContainerIn(daemon, 'then', 'a', { config: { 'limits.memory': '1GiB' } });
     await daemon.ok('POST', '/1.0/containers/a/snapshots?project=then', { name: 's' });
@@ -255,7 +255,7 @@ describe('memory', () => {
   });
 });
 
-test('a limit on disks asks for the size of each root disk, in all pools or one', async () => {
+test('a disk limit requires the size of each root disk, in all pools or one', async () => {
   await limited('disk', { 'limits.disk': '1GiB' });
   await refused(create('disk', 'a'), 'devices.root.size is required');
   await limited('pool', { 'limits.disk.pool.other': '1GiB' });
@@ -330,7 +330,7 @@ describe('a restricted project', () => {
     expect((await daemon.get('/1.0/projects/loose')).config.restricted).toBeUndefined();
   });
 
-  test('shows allowed paths of the host, and no link that leads out of them', async () => {
+  test('may show allowed paths of the host, and no link that leads out of them', async () => {
     const dir = join(daemon.dir, 'shared');
     mkdirSync(join(dir, 'inside'), { recursive: true });
     symlinkSync('/etc', join(dir, 'out'));
@@ -341,7 +341,7 @@ describe('a restricted project', () => {
     });
     const disk = (source: string) => ({ devices: { d: { type: 'disk', path: '/mnt', source } } });
     await makeContainerIn(daemon, 'paths', 'a', disk(join(dir, 'inside')));
-    // A link that changes later is noticed before the container is shown the place.
+    // A link changed later is noticed before the container gets the path.
     rmSync(join(dir, 'inside'), { recursive: true });
     symlinkSync('/etc', join(dir, 'inside'));
     const started = await daemon.run('PUT', '/1.0/containers/a/state?project=paths', { action: 'start' });

@@ -76,7 +76,7 @@ describe('over the API', () => {
     expect(maas.changes).toEqual([]);
   });
 
-  test('a changed address, a new nic and a nic that goes are changed in MAAS, and the rest keeps its address', async () => {
+  test('a changed address, a new nic and a removed nic are changed in MAAS, and the rest keeps its address', async () => {
     await daemon.ok('POST', '/1.0/containers', body('c1', { eth0: nic(1, lan) }));
     await daemon.ok('POST', '/1.0/containers', body('c2', { eth0: nic(2, lan) }));
     expect((await patch('c2', { eth1: nic(3, { name: 'eth1', 'maas.subnet.ipv4': 'lab' }) })).status).toBe(200);
@@ -127,7 +127,7 @@ describe('over the API', () => {
     expect(maas.reservations()).toEqual(before);
   });
 
-  test('a full subnet, a device of somebody else and an unknown machine are refused with what MAAS has', async () => {
+  test('a full subnet, a foreign device and an unknown machine are refused with the facts of MAAS', async () => {
     const lab = { 'maas.subnet.ipv4': 'lab' };
     for (const last of [1, 2]) await daemon.ok('POST', '/1.0/containers', body(`c${last}`, { eth0: nic(last, lab) }));
     expect((await create('c3', { eth0: nic(3, lab) })).err).toContain('No more IPs available in subnet: 10.78.0.0/30');
@@ -268,7 +268,7 @@ describe('a daemon that is killed', () => {
     });
   });
 
-  test('a kill in the middle of a change or a deletion ends with what is recorded', async () => {
+  test('a kill during a change or a deletion ends in the recorded state', async () => {
     await withGantryd(async (gantryd) => {
       await prepare(gantryd);
       const made = await gantryd.call('POST', '/1.0/containers', body('c1', { eth0: nic(1, lan) }));

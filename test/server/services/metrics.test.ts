@@ -1,4 +1,4 @@
-// GET /1.0/metrics: the figures of containers, operations and requests, and what a tenant gets of them.
+// GET /1.0/metrics: the metrics of containers, operations and requests, and a tenant's view of them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { figuresOf } from '../../../server/services/server/metric-figures.ts';
 import { metricsText } from '../../../server/services/server/metrics-text.ts';
@@ -97,7 +97,7 @@ test('a tenant gets the figures of its own projects and none of the server', asy
   expect((await host.tenant('GET', '/1.0/metrics?project=theirs')).status).toBe(404);
 });
 
-test('a guest adds no lines with the name of an interface, and only some with many interfaces', () => {
+test('a guest cannot inject lines by an interface name, and adds a limited number with many interfaces', () => {
   const counters = { bytes: 1, packets: 1, errs: 0, drop: 0 };
   const names = ['a"} 1\nlxd_x 2\\', ...Array.from({ length: 100 }, (_, index) => `d${index}`)];
   const memory = { usage: 1, usage_peak: 1, swap_usage: 0, swap_usage_peak: 0 };
@@ -120,7 +120,7 @@ test('a guest adds no lines with the name of an interface, and only some with ma
   expect(text).not.toMatch(/^lxd_x/m);
 });
 
-test('figures of both kinds of control groups are read', () => {
+test('metrics of both cgroup versions are read', () => {
   expect(parseCpus1('cpu user system\n0 1000000000 500000000\n1 0 0\n')).toEqual([
     { cpu: '0', userSeconds: 1, systemSeconds: 0.5 },
     { cpu: '1', userSeconds: 0, systemSeconds: 0 },

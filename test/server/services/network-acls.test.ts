@@ -66,7 +66,7 @@ describe('network ACLs', () => {
     expect((await daemon.call('GET', url(to))).status).toBe(404);
   });
 
-  test('an ACL that is deleted or renamed at the moment of a change does not come back', async () => {
+  test('an ACL deleted or renamed during a change does not come back', async () => {
     for (let round = 0; round < 20; round += 1) {
       const name = await made();
       const to = fresh();
@@ -92,7 +92,7 @@ describe('network ACLs', () => {
     expect(stale.status).toBe(412);
   });
 
-  test('an ACL that a network names is neither deleted nor renamed, and says who uses it', async () => {
+  test('an ACL in use is neither deleted nor renamed, and its users are listed', async () => {
     const acl = await made();
     const user = await networkUsing(acl);
     expect(await daemon.get(url(acl))).toMatchObject({ used_by: [`/1.0/networks/${user}`] });
@@ -104,7 +104,7 @@ describe('network ACLs', () => {
     expect((await daemon.call('DELETE', url(acl))).status).toBe(202);
   });
 
-  test('a network cannot name an ACL that is not there, or one twice', async () => {
+  test('a network cannot name a missing ACL, or one twice', async () => {
     const acl = await made();
     expect((await network('gtyaclx', `${acl},nowhere`)).body.metadata.message).toContain(
       'there is no network ACL nowhere: create it first',
@@ -116,7 +116,7 @@ describe('network ACLs', () => {
     expect(await daemon.get(`/1.0/networks/${name}`)).toMatchObject({ config: { 'security.acls': acl } });
   });
 
-  test('rules that the host refuses are taken back from all networks and from the record', async () => {
+  test('rules that the host refuses are rolled back on all networks and in the record', async () => {
     const acl = await made({ ingress: [rule] });
     const [first, second] = [await networkUsing(acl), await networkUsing(acl)];
     const set = vi.spyOn(daemon.simNetwork, 'setRules');

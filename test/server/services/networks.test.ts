@@ -118,7 +118,7 @@ describe('creating a network', () => {
     expect((await daemon.call('DELETE', '/1.0/networks/own0')).status).toBeLessThan(300);
   });
 
-  test('a network whose subnet contains another one or lies in it is refused with 400 and both names', async () => {
+  test('a network whose subnet contains another one, or is contained in it, is refused with 400 and both names', async () => {
     const config = (address: string): object => ({ 'ipv4.address': address, 'ipv6.address': 'none' });
     const wide = fresh();
     expect((await create(wide, config('10.216.0.1/16'))).status).toBe(200);

@@ -38,7 +38,7 @@ describe('addresses of nics', () => {
     return [status, first?.path, first?.message];
   };
 
-  test('an interface of the host that a running container was given is refused to another one by its name', async () => {
+  test('an interface of the host that a running container has is refused to another one, with its name', async () => {
     const physical = { eth9: { type: 'nic', nictype: 'physical', parent: 'lo', name: 'eth9' } };
     const [owner, other] = [await made({ devices: physical }), await made({ devices: physical })];
     await setState(daemon, owner, 'start');
@@ -139,7 +139,7 @@ describe('addresses of nics', () => {
     await setState(daemon, name, 'stop', { force: true });
   });
 
-  test('chosen for several containers at the same moment are given to one of them', async () => {
+  test('an address chosen for several containers concurrently is given to one of them', async () => {
     const names = [await made(), await made(), await made()];
     const wanted = nic({ 'ipv4.address': '10.214.201.77' });
     const answers = await Promise.all(names.map((name) => patch(name, wanted)));

@@ -1,4 +1,4 @@
-// What the check of addresses before a start reads: containers on the same networks that have the same address, and no others.
+// The reads of the address check before a start: containers on the same networks with the same address, and no others.
 import { describe, expect, test } from 'vitest';
 import type { ContainerDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';

@@ -1,4 +1,4 @@
-// Changes that hold more records than one transaction takes: the caller is told what and how many, and nothing is half done.
+// Changes with more records than one transaction can hold: the error says which and how many, and nothing is half done.
 import { beforeAll, expect, test } from 'vitest';
 import { emptySource } from '../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
@@ -19,7 +19,7 @@ const disks = Object.fromEntries(
   many.map((name) => [name, { type: 'disk', pool: 'default', source: name, path: `/mnt/${name}` }]),
 );
 
-test('a container with more profiles than one change can hold is refused with both numbers, and there is none', async () => {
+test('a container with more profiles than one change can hold is refused with both numbers, and not created', async () => {
   const answer = await create('web', { profiles: ['default', ...many] });
   const text =
     answer.status === 202 ? (await daemon.wait(answer.body.operation as string)).err : answer.bytes.toString();
@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('an object that two changes make larger than the store takes is refused with its size', async () => {
+test('an object that two changes make too large for the store is refused with its size', async () => {
   const half = { config: { 'user.a': 'x'.repeat(700_000) } };
   expect((await daemon.call('PATCH', '/1.0/profiles/p1', half)).status).toBe(200);
   const answer = await daemon.call('PATCH', '/1.0/profiles/p1', { config: { 'user.b': 'x'.repeat(700_000) } });

@@ -69,7 +69,7 @@ test('a full disk refuses writes, keeps acknowledged ones, and freed space makes
   await again.close();
 });
 
-test('a full disk takes deletions for as long as there is something to delete, whatever the log holds', async (context) => {
+test('a full disk accepts deletions as long as there are records, whatever the log contains', async (context) => {
   if (skipReason !== undefined) {
     context.skip(skipReason);
     return;

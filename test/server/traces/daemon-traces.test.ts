@@ -1,4 +1,4 @@
-// Spans of a daemon: what its config turns on and off, whose trace a request belongs to, and that a collector never holds up work.
+// Spans of a daemon: turning them on and off by config, the trace of a request, and that a collector never delays work.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 let count = 0;
-/** A request that no other one is like, and its span. */
+/** A unique request, and its span. */
 async function traced(headers: Record<string, string | string[]>) {
   const name = `p${(count += 1)}`;
   expect((await daemon.call('POST', '/1.0/profiles', { name }, headers)).status).toBe(200);
@@ -59,7 +59,7 @@ test.each([
   expect(span.parentSpanId).toBeUndefined();
 });
 
-test('a request of a trace that is not recorded is not either, and of the others the share that the config says', async () => {
+test('a request of an unrecorded trace is not recorded, and of the others the configured share is', async () => {
   const unrecorded = { traceparent: `00-${traceId}-${spanId}-00` };
   expect((await daemon.call('GET', '/1.0/networks', undefined, unrecorded)).status).toBe(200);
   await set({ 'core.trace_sample_ratio': '0' });
@@ -90,7 +90,7 @@ test('an operation is a span until it ends, also when the request was answered b
   expect(operation?.attributes['gantry.operation']).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('a channel of an operation is in the trace of the operation, and a stream of events in one of its own, until they end', async () => {
+test('a channel belongs to the trace of its operation, and a stream of events to a trace of its own, until they end', async () => {
   await daemon.ok('PUT', '/1.0/containers/c/state', { action: 'start' });
   const names = new Set(collector.spans.map(({ spanId: id }) => id));
   const body = { command: ['cat'], interactive: false };
@@ -123,7 +123,7 @@ const channelsOf = (operation: CollectedSpan): readonly CollectedSpan[] =>
     ({ name, traceId: id }) => name === 'GET /1.0/operations/:id/websocket' && id === operation.traceId,
   );
 
-test('a channel that names a trace is in that one, and one that is refused says so', async () => {
+test('a channel that names a trace belongs to that one, and a refused one records so', async () => {
   const socket = new WebSocket(`ws+unix://${daemon.socketPath}:/1.0/operations/nothing/websocket?secret=abc`, {
     headers: { traceparent: `00-${traceId}-${spanId}-01` },
   });
@@ -139,7 +139,7 @@ test('an operation that fails is a failed span with its reason', async () => {
   expect(failed.status?.message).toContain('already stopped');
 });
 
-test('a collector that never answers, and one that is gone, hold up no request and not the end of the daemon', async () => {
+test('a silent or missing collector delays neither requests nor the end of the daemon', async () => {
   const silent = createServer((socket) => void socket.on('error', () => {}));
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -197,7 +197,7 @@ test.skipIf(missing !== undefined)(
   120_000,
 );
 
-test('settings that cannot be used are refused with what is wrong', async () => {
+test('invalid settings are refused with the reason', async () => {
   const answer = await daemon.call('PATCH', '/1.0', {
     config: { 'core.trace_endpoint': 'collector:4318', 'core.trace_sample_ratio': '2' },
   });

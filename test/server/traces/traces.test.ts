@@ -1,4 +1,4 @@
-// Where traces go, what a header of another process is worth, and which span is under way.
+// Where traces go, the meaning of another process's header, and the current span.
 import { expect, test } from 'vitest';
 import { parseTraceparent, renderTraceparent } from '../../../server/lib/shared/traceparent.ts';
 import {
@@ -143,7 +143,7 @@ test('work inside a span is its child, also at the same time; a span that ended 
   ]);
 });
 
-test('work that fails marks its span and fails; without a span under way it just runs', async () => {
+test('failing work marks its span and fails; without a current span it just runs', async () => {
   const recorder = new Recorder();
   const fail = () => inSpan('step', {}, () => Promise.reject(new Error('no room')));
   await expect(endingSpan(recorder, recorder.begin('run'), fail)).rejects.toThrow('no room');

@@ -1,5 +1,5 @@
-// Checkpoints on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
-// is read for, and how it is called.
+// Checkpoints on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself if it works; parsing of its output,
+// and its command lines.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ if (missing === undefined) {
       const harness = await lxcHarness('r');
       return {
         ...harness,
-        // Interfaces are left out: not every CRIU can make them again on every kernel.
+        // Without interfaces: not every CRIU can restore them on every kernel.
         prepare: async (name, kind) => ({ ...(await harness.prepare(name, kind)), config: noConsole, nics: [] }),
         fail: undefined,
         works: () => {},
@@ -75,7 +75,7 @@ if (missing === undefined) {
 }
 
 describe.skipIf(missing !== undefined)('around the tool', () => {
-  test('a daemon that comes after one that died waits for its tool to finish', async () => {
+  test('a daemon waits for the tool of a dead predecessor to finish', async () => {
     const harness = await lxcHarness('o');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
     const open = (): Promise<RuntimeDriver> =>
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
     }
   });
 
-  test('a container with a console is not stored, for it could not be restored; nor anything where the tool is missing', async () => {
+  test('a container with a console is not checkpointed, since it could not be restored; nor any without the tool', async () => {
     const harness = await lxcHarness('n');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
     const driver = await openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs });
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
   });
 });
 
-/** What a restore says to a directory that was made elsewhere and continues from a place outside. */
+/** The error of restoring a directory made elsewhere whose parent is outside. */
 async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string> {
   mkdirSync(join(dir, 'last/images'), { recursive: true });
   mkdirSync(join(dir, 'round/images'), { recursive: true, mode: 0o700 });
@@ -161,7 +161,7 @@ describe('CRIU', () => {
     expect(real.reason).not.toContain('exited, status');
   });
 
-  test('is asked once, and again when it was replaced', async () => {
+  test('CRIU is checked once, and again when it was replaced', async () => {
     const fake = fakeCheckpoint(join(dir, 'probe'));
     const criu = fake.programs.criu ?? '';
     const asked = join(dir, 'asked');
@@ -202,7 +202,7 @@ describe('CRIU', () => {
     );
   });
 
-  test('CRIU that is not there, or lacks what it needs, is named', async () => {
+  test('a missing CRIU, or one without its tools, is named', async () => {
     const fake = fakeCheckpoint(join(dir, 'lacking'));
     const gone = join(dir, 'gone');
     expect(await new CriuProbe({ ...fake.programs, criu: join(gone, 'criu') }).available()).toMatchObject({
@@ -226,7 +226,7 @@ describe('CRIU', () => {
     expect(reasonsIn(log)).toBe(reason);
   });
 
-  test('counts pages in its figures; what is no such file counts as none', () => {
+  test('the statistics give the share of unchanged pages, 0 for an invalid file', () => {
     const file = (...fields: number[]): Uint8Array =>
       Uint8Array.from([...Array.from({ length: 12 }, () => 0), 0x0a, fields.length, ...fields]);
     expect(unchangedPercent(file(0x28, 100, 0x30, 75, 0x38, 25))).toBe(75);
@@ -238,7 +238,7 @@ describe('CRIU', () => {
     }
   });
 
-  test('is called through LXC with paths and never with a shell, and finds earlier rounds by a relative link', () => {
+  test('CRIU runs through LXC with paths and without a shell, and finds earlier pre-dumps by a relative link', () => {
     const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
     expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
       ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([

@@ -1,4 +1,4 @@
-// The pure halves of the runtimes: id maps, cpus, limits of both cgroup generations, config lines, names, parsers.
+// The pure halves of the runtimes: id maps, cpus, limits of both cgroup versions, config lines, names, parsers.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -122,7 +122,7 @@ describe('cpus', () => {
     expect(spread({ a: '1', b: '1' }, { a: [3], b: [3] })).toEqual({ a: [3], b: [0] });
   });
 
-  test('counted cpus are spread evenly, whoever comes and goes; nobody moves when nothing changes', () => {
+  test('counted cpus stay spread evenly as containers come and go; none moves without a change', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.integer({ min: 1, max: 5 })),
@@ -192,7 +192,7 @@ describe('limits', () => {
   const values2 = (config: Record<string, string>, unset = false): Record<string, string> =>
     Object.fromEntries(cgroup2Values(readLimits(config, host, undefined), unset).map((one) => [one.file, one.value]));
 
-  test('nothing asked, nothing written', () => {
+  test('a config without limits writes no values', () => {
     expect(values({})).toEqual({});
     expect(values2({})).toEqual({});
   });
@@ -228,7 +228,7 @@ describe('limits', () => {
     expect(values2({ 'limits.cpu.allowance': '30%' })).toEqual({ 'cpu.weight': '30' });
   });
 
-  test('taking limits away writes what means "none"', () => {
+  test('removing limits writes the values for "none"', () => {
     expect(values({}, true)).toMatchObject({
       'memory.limit_in_bytes': '-1',
       'memory.memsw.limit_in_bytes': '-1',
@@ -253,7 +253,7 @@ describe('limits', () => {
     expect(hugePageSizes(sizes)).toEqual(['2MB', '1GB', '64KB']);
   });
 
-  test('refuses what is no limit', () => {
+  test('invalid limits are refused', () => {
     for (const [key, value] of [
       ['limits.memory', '1.5GB'],
       ['limits.processes', '-1'],
@@ -376,13 +376,13 @@ describe('the configuration file', () => {
     expect(parseRawLxc(line)).toHaveProperty('problem');
   });
 
-  test('an unknown key of raw.lxc is told with the nearest known one', () => {
+  test('an unknown key of raw.lxc is reported with the nearest known one', () => {
     expect(parseRawLxc('lxc.cap.dropp = x')).toEqual({
       problem: expect.stringMatching(/line 1.*liblxc has no key "lxc\.cap\.dropp".*lxc\.cap\.drop\?/),
     });
   });
 
-  test('raw.lxc may say the rest', () => {
+  test('raw.lxc may set all other keys', () => {
     for (const key of [
       'lxc.cgroup2.memory.max',
       'lxc.sysctl.net.core.somaxconn',
@@ -399,7 +399,7 @@ describe('the configuration file', () => {
 
   test('system call filters: default, own list, allow list, conflicts', () => {
     expect(renderSeccomp({})).toContain('kexec_load');
-    // An empty list would be a filter all the same: for tools inside as well as for the kernel.
+    // An empty list would still be a filter, visible to tools inside and to the kernel.
     for (const key of ['security.syscalls.blacklist_default', 'security.syscalls.deny_default']) {
       expect(renderSeccomp({ [key]: 'false' })).toBeUndefined();
       const own = renderSeccomp({ [key]: 'false', 'security.syscalls.deny': 'ptrace errno 1' });
@@ -419,7 +419,7 @@ describe('the configuration file', () => {
 });
 
 describe('small parsers', () => {
-  test('names become words of their own: no two names share one, whatever they hold', () => {
+  test('encoded names are unique, whatever the names contain', () => {
     const name = fc.string({ minLength: 1, maxLength: 64 });
     fc.assert(
       fc.property(name, name, (a, b) => {

@@ -1,4 +1,4 @@
-// Devices of running containers, on both runtimes: the common suite, and what only the real one has to get right.
+// Devices of running containers, on both runtimes: the common suite, and cases of the real one.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ if (missing === undefined) {
   });
 
   describe('a daemon that died while it plugged devices into an LXC container', () => {
-    test('leaves nothing that the next one does not take away, and the next try finds its way free', async () => {
+    test('the next daemon removes what it left, and the next attempt succeeds', async () => {
       const harness = await lxcHarness('h');
       try {
         let driver = await harness.open();
@@ -78,7 +78,7 @@ if (missing === undefined) {
         await driver.live?.plug('h1', half);
         expect(await inside()).toBe('half0\nlo\nhalf\n');
         await driver.close();
-        // The last thing that is written down of it did not come about.
+        // The last record of it was not carried out.
         const file = harness.paths.stateFile('h1');
         const state = readRunningRecord(file);
         if (state?.devices === undefined) throw new Error('no state of the running container');

@@ -26,7 +26,7 @@ function runHook(target: 'reboot' | 'stop'): { readonly hasEnded: () => boolean 
 
 const silent = { error: (text: string) => expect.unreachable(text) } as never;
 
-test('A reboot waits until all listeners are done, and goes on then', async () => {
+test('a reboot waits until all listeners are done, and then continues', async () => {
   const woken: string[] = [];
   spool.start(
     (key) => woken.push(key),

@@ -1,4 +1,4 @@
-// The guard ends what it guards when it is not fed in time, whatever has become of the one who fed it.
+// The guard kills the containers it guards if it is not fed in time, whatever happened to the daemon.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { Guard } from '../../../../server/drivers/runtime/guard/guard.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
-test('a pause between the readings of the clocks makes the end earlier, never later', () => {
+test('a pause between the readings of the clocks makes the deadline earlier, never later', () => {
   expect(guardEnd(5_000, 100, 1_000)).toBe(104);
   expect(guardEnd(5_000, 100, 3_000)).toBe(102);
 });
 
-test('a path that would be taken for two is refused', () => {
+test('a path that would be read as two is refused', () => {
   expect(guardLine(7, 12.345, ['/a', '/b'])).toBe('7\t12.35\t/a\t/b\n');
   expect(() => guardLine(7, 12, ['/a\t/b'])).toThrow('cannot be guarded');
 });
@@ -42,7 +42,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
   };
   const inMs = (ms: number): number => performance.now() + ms;
 
-  test('ends at its time, and notes that it did', async () => {
+  test('a guard kills at its deadline, and notes that it did', async () => {
     const guard = open();
     const path = simulated('web');
     await guard.feed({ untilMs: inMs(400), paths: [path] }, ['web']);
@@ -53,7 +53,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     expect(guard.hasEnded).toBe(false);
   });
 
-  test('a guard that is fed again waits, and goes on to end what appears after its time', async () => {
+  test('a guard that is fed again waits, and later kills containers that appear after its deadline', async () => {
     const guard = open();
     const path = simulated('web');
     await guard.feed({ untilMs: inMs(300), paths: [path] }, ['web']);
@@ -66,7 +66,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     await until(() => !existsSync(path));
   });
 
-  test('outlives the one who fed it, and the next one ends it', async () => {
+  test('a guard outlives the daemon that fed it, and the next daemon ends it', async () => {
     const path = simulated('web');
     const first = open();
     await first.feed({ untilMs: inMs(60_000), paths: [path] }, ['web']);
@@ -82,7 +82,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  test('a guard that was let go ends at its time, and then itself when its directory is gone', async () => {
+  test('a guard that was let go kills at its deadline, and ends itself when its directory is removed', async () => {
     const guard = open();
     const path = simulated('web');
     await guard.feed({ untilMs: inMs(400), paths: [path] }, ['web']);
@@ -94,7 +94,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     mkdirSync(dir);
   });
 
-  test('a guard that answers too late still ends at its time when its daemon feeds it no more, or has let it go', async () => {
+  test('a guard that answers too late still kills at its deadline when its daemon stops feeding it, or has let it go', async () => {
     for (const isLetGo of [false, true]) {
       const guard = open();
       const path = simulated('web');
@@ -102,7 +102,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
       const pid = guard.note()?.pid ?? 0;
       process.kill(pid, 'SIGSTOP');
       const feeding = expect(guard.feed({ untilMs: inMs(1_000), paths: [path] }, ['web'])).rejects.toThrow('answered');
-      // The line is written behind the note.
+      // The line is written after the note.
       if (isLetGo) setTimeout(() => guard.letGo(), 500);
       await feeding;
       expect(existsSync(path)).toBe(true);

@@ -1,4 +1,4 @@
-// Where the source of a mount may lie, whatever links lead there. Needs no rights and makes no mounts.
+// Where the source of a mount may be, whatever links lead there. Needs no privileges and makes no mounts.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ describe.skipIf(loaded === undefined)('the source of a mount', () => {
     expect(() => holdSource(libc, at(`team/magic${base}/team/real`), [at('team')])).toThrow(/Cannot take/);
   });
 
-  test('stays what it was when a link is exchanged after it was taken', () => {
+  test('a held source stays the same when a link is replaced later', () => {
     symlinkSync('real', at('team/changing'));
     const held = holdSource(libc, at('team/changing'), [at('team')]);
     try {
@@ -65,7 +65,7 @@ describe.skipIf(loaded === undefined)('the source of a mount', () => {
     expect(() => holdSource(libc, at('team/changing'), [at('team')])).toThrow(/leads out/);
   });
 
-  test('may be anywhere where nothing is said about it', () => {
+  test('the source may be anywhere without a list of directories', () => {
     expect(wordBelow(at('team/outer'), undefined)).toBe('outside');
   });
 });

@@ -1,4 +1,4 @@
-// Programs of the host as the runtime starts them: what they get, how their end is told, what is read from them.
+// Programs of the host as the runtime starts them: what they get, how they end, and reading their output.
 import { closeSync, existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ const ended = (child: HostChild): Promise<number> => new Promise((resolve) => ch
 
 test('a status of the kernel is an exit code, or 128 and the signal', () => {
   expect([0, 0x0100, 0x7f00, 0xff00].map(codeOf)).toEqual([0, 1, 127, 255]);
-  // The eighth bit says that memory was dumped.
+  // The eighth bit marks a core dump.
   expect([9, 15, 0x86].map(codeOf)).toEqual([137, 143, 134]);
 });
 
@@ -26,7 +26,7 @@ describe.skipIf(missing !== undefined).each([
   ['by a fork', undefined],
 ] as const)('a program started %s', (_how, by: Libc | undefined) => {
   const plan = { file: '/bin/sh', env: { MARK: 'set' }, cwd: '/usr' };
-  /** What a shell says to this script. */
+  /** The output of a shell script. */
   const said = async (script: string): Promise<{ readonly out: string; readonly code: number }> => {
     if (libc === undefined) throw new Error('no libc');
     const { reader, writer } = openPipe(libc);
@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined).each([
     return { out: await text(pipeReader(reader)), code: await code };
   };
 
-  test('gets its words, its environment and its directory, and no descriptor more', async () => {
+  test('a program gets its arguments, environment and directory, and no further descriptor', async () => {
     const { out, code } = await said('echo "$#:$1:$2 $MARK $(pwd) ${HOME-none}"; echo end >&2; ls /proc/$$/fd; exit 7');
     const [first, second, ...descriptors] = out.trimEnd().split('\n');
     expect([first, second]).toEqual(['2:a b: set /usr none', 'end']);
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined).each([
     expect(out.match(/\t0+$/gm)).toHaveLength(2);
   });
 
-  test('tells which signal ended it, and is collected', async () => {
+  test('the signal that ended it is reported, and it is reaped', async () => {
     const child = startChild(by, { ...plan, args: ['-c', 'kill -TERM $$'], fds: [0, 1, 2] });
     expect(await ended(child)).toBe(143);
     expect(child.isOver).toBe(true);
@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined).each([
     expect(await code).toBe(137);
   });
 
-  test('a program that is not there ends with 127', async () => {
+  test('a missing program ends with 127', async () => {
     expect(await ended(startChild(by, { ...plan, file: '/nowhere/program', args: [], fds: [0, 1, 2] }))).toBe(127);
   });
 
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)('a program on a terminal', () => {
   });
 });
 
-/** Descriptors that whoever started the tests left open for everybody. */
+/** Descriptors that the starter of the tests left inheritable. */
 function lent(): readonly string[] {
   return readdirSync('/proc/self/fd').filter((fd) => {
     if (Number(fd) < 3 || !existsSync(`/proc/self/fdinfo/${fd}`)) return false;

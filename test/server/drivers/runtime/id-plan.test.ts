@@ -1,4 +1,4 @@
-// The host ids of a container: never those of another one, the same ones again, and a clear message when there are none.
+// The host ids of a container: disjoint from others', stable, and a clear message if there are none.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { planOwners } from '../../../../server/drivers/runtime/idmap/file-owners.ts';
@@ -49,7 +49,7 @@ describe('the map of a container', () => {
     expect(good(isolated, [{ owner: 'x', start: 231_072, count: 65_536, isolated: true }]).base).toBe(165_536);
   });
 
-  test('keeps its place while it can, also when others before it are gone', () => {
+  test('the map keeps its place if possible, even if others before it are gone', () => {
     expect(good(isolated, [], 500_000).base).toBe(500_000);
     expect(good(isolated, [{ owner: 'x', start: 510_000, count: 65_536, isolated: true }], 500_000).base).toBe(165_536);
     expect(good({ ...isolated, 'security.idmap.size': '700000' }, [], 500_000).base).toBe(165_536);
@@ -120,7 +120,7 @@ describe('the map of a container', () => {
     expect(made).toMatchObject({ key, message: expect.stringMatching(message) as string });
   });
 
-  test('cannot have more parts than the kernel takes', () => {
+  test('the map has at most as many parts as the kernel accepts', () => {
     const text = Array.from({ length: 200 }, (_, index) => `uid ${500_000 + index} ${index * 2}`).join('\n');
     expect(planIdMap(ids, { ...isolated, 'raw.idmap': text }, undefined, () => [])).toMatchObject({
       key: 'raw.idmap',
@@ -128,13 +128,13 @@ describe('the map of a container', () => {
     });
   });
 
-  test('may name what others name, and is not given that', () => {
+  test('raw.idmap may name ids that others name, which are never assigned', () => {
     const named = { owner: 'other', start: 1000, count: 1, isolated: false };
     expect(lines(good({ 'raw.idmap': 'both 1000 1000' }, [named]).map)).toHaveLength(3);
     expect(good(isolated, [{ ...named, start: 170_000 }]).base).toBe(170_001);
   });
 
-  test('is written as the real system writes it, and read back', () => {
+  test('the map is written in the form of LXD, and read back', () => {
     const { map } = good({ 'raw.idmap': 'both 1000 1000' });
     expect(parseIdMap(renderIdMap(map))).toEqual(map);
     expect(renderIdMap(good({}).map.slice(0, 1))).toBe(
@@ -160,7 +160,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   raw: fc.constantFrom('', '', '', 'both 1000 1000', 'uid 300000-300010 0-10'),
 });
 
-test('whatever is made, changed and deleted in any order, slices never overlap, stay where they are, and are free again', () => {
+test('slices never overlap, never move, and are freed, whatever the sequence of changes', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const plans = new Map<string, { readonly plan: IdMapPlan; readonly size: number }>();
@@ -214,19 +214,19 @@ describe('files on disk', () => {
   const b = good({ ...isolated, 'security.idmap.base': '300000' }).map;
   const plain = { owner: 0, maps: [[]], unrecorded: false };
 
-  test('are mapped while mounted where that can be, and then never change', () => {
+  test('files are mapped at the mount if possible, and then never change', () => {
     expect(planOwners(plain, a, true)).toEqual({ takeOut: [], through: a });
     expect(planOwners({ ...plain, maps: [[], a, b] }, b, true)).toEqual({ takeOut: [], through: b });
     expect(planOwners(plain, [], true)).toEqual({ takeOut: [] });
   });
 
-  test('files on disk that were given to other ids once are taken back, unless they are right as they are', () => {
+  test('files on disk that were shifted once are shifted back, unless they already match', () => {
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, b, true)).toEqual({ takeOut: [a], through: b });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, a, true)).toEqual({ takeOut: [] });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: true }, [], true)).toEqual({ takeOut: [a] });
   });
 
-  test('are given to the ids of the map elsewhere, by way of those that the container sees', () => {
+  test('files are shifted elsewhere, through the ids that the container sees', () => {
     expect(planOwners(plain, b, false)).toEqual({ takeOut: [], putIn: b });
     expect(planOwners({ owner: 100_000, maps: [a, b], unrecorded: false }, b, false)).toEqual({
       takeOut: [a],
@@ -237,7 +237,7 @@ describe('files on disk', () => {
     expect(planOwners(plain, [], false)).toEqual({ takeOut: [] });
   });
 
-  test('are put right after a crash in the middle of that, also when another map is wanted by then', () => {
+  test('files are corrected after a crash during the shift, even for another map', () => {
     expect(planOwners({ owner: 0, maps: [[], b, a], unrecorded: false }, a, false)).toEqual({ takeOut: [b], putIn: a });
     expect(planOwners({ owner: 300_000, maps: [a, b], unrecorded: false }, b, false)).toEqual({
       takeOut: [a],

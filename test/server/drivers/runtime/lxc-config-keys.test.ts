@@ -71,7 +71,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await driver.close();
   });
 
-  test('counted cpus are spread over those of the host, and again whenever a container starts, stops or changes', async (context) => {
+  test('counted cpus are spread over the host, and rebalanced whenever a container starts, stops or changes', async (context) => {
     const online = cpus().length;
     if (online < 2) {
       console.log('skipped: balance of cpus: this host has only one');
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     for (const wish of ['1-1', '0-0', '1-1']) {
       await driver.updateLimits(one.name, { 'limits.cpu': wish });
       expect(cpusOf(one)).toBe(wish.slice(0, 1));
-      // The group inside a container has to follow.
+      // The group inside a container must follow.
       if (tree.version === 1) expect(cpusOf(one, '/ns')).toBe(wish.slice(0, 1));
       if (online === 2) expect(cpusOf(two)).toBe(wish === '1-1' ? '0' : '1');
     }
@@ -138,7 +138,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await driver.updateLimits(run.name, { 'limits.network.priority': '1' });
     await stop(run.name);
     expect(table(run.name)).toBe('');
-    // What a killed daemon left is taken away by the next one; what is another daemon's is not.
+    // The next daemon removes leftovers of a killed one, but no other daemon's.
     const [left, foreign] = [priorityTable('gone', harness.paths.tag), priorityTable('gone', 'ffffffff')];
     for (const name of [left, foreign]) execFileSync('nft', ['add', 'table', 'bridge', name]);
     try {
@@ -195,7 +195,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(readGroupFile(tree, harness.paths.group(run.name), 'pids.max')).toBe('50');
   });
 
-  test('limits of the kernel and of processes, weights and swap are in force, live where they can be', async () => {
+  test('limits of the kernel and of processes, weights and swap apply, live if possible', async () => {
     const group = (file: string, run: RunConfig): string | undefined =>
       readGroupFile(tree, harness.paths.group(run.name), file);
     const run = await started({
@@ -273,7 +273,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(await outcome({})).toBe('42');
     expect(await outcome({ 'security.syscalls.blacklist_compat': 'true' })).toBe('139');
     expect(await outcome({ 'security.syscalls.deny_compat': 'true' })).toBe('139');
-    // Init and what it starts have the same filter, over a reboot and for the next daemon too.
+    // Init and its descendants have the same filter, after a reboot and for the next daemon too.
     const { name } = await prepare();
     const config = { 'security.syscalls.blacklist_compat': 'true' };
     const run = { ...(await harness.prepare(name)), nics: [], config };
@@ -318,7 +318,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
     afterEach(() => modular.close());
 
-    test('are loaded before a start, those that are there already are not, and more at a change', async () => {
+    test('modules are loaded before a start, except present ones, and more at a change', async () => {
       const run = await prepare({ config: config('there, nf-nat,ext4,br_netfilter') });
       await modular.start(run, never);
       try {
@@ -331,7 +331,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       }
     });
 
-    test('linux.kernel_modules that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
+    test('a missing module of linux.kernel_modules refuses a start with its name and the reason, and nothing is left', async () => {
       const run = await prepare({ config: config('there,missing') });
       await expect(modular.start(run, never)).rejects.toMatchObject({
         code: 'Failed',
@@ -398,7 +398,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
     afterEach(() => shifting.close());
 
-    test('files are given to the ids of each map, keep theirs inside, and come back to a privileged container', async () => {
+    test('files are shifted to each map, keep their ids inside, and are shifted back for a privileged container', async () => {
       const run = await prepare();
       const file = join(run.rootfs, 'root/file');
       writeFileSync(file, '');
@@ -418,10 +418,10 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       }
     });
 
-    test('a change that was cut off in the middle is finished, whatever map is wanted by then', async () => {
+    test('an interrupted shift is finished, whatever map is wanted by then', async () => {
       const run = await prepare();
       const [a, b, c] = [mapAt(165_536), mapAt(5_000_000), mapAt(6_000_000)];
-      // From a by way of the ids inside to b, and then the power went off: every file is somewhere else.
+      // Shifted from a, through the ids inside, to b, when the power failed: every file is in another state.
       execFileSync('sh', [
         '-c',
         'chown -hR 165536:165536 "$1"; chown 165541:165542 "$1/etc/passwd"; chown 0:0 "$1/etc"; chown -hR 5000000:5000000 "$1/bin"',
@@ -463,7 +463,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
   });
 });
 
-/** A program for 32-bit x86 Linux that ends with 42, or breaks where the kernel does not let it. */
+/** A 32-bit x86 Linux program that exits with 42, or crashes if the kernel denies it. */
 function tiny32(): Buffer {
   const code = Buffer.from([0xb8, 1, 0, 0, 0, 0xbb, 42, 0, 0, 0, 0xcd, 0x80]);
   const base = 0x0804_8000;

@@ -1,4 +1,4 @@
-// The LXC runtime on real containers: the common suite, and what only it has to get right.
+// The LXC runtime on real containers: the common suite, and its own cases.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,14 +55,14 @@ function quirks(): void {
       await driver.close();
     });
 
-    test('koffi loads, so that figures and mapped mounts do not take their slow ways', async () => {
+    test('koffi loads, so that metrics and idmapped mounts use the fast path', async () => {
       expect(await loadLibc()).toBeDefined();
     });
 
     describe('a container whose monitor was killed', () => {
       let run: RunConfig;
       beforeEach(async () => {
-        // As LXC does it by default init dies with its monitor; then there is no such container.
+        // By LXC's default init dies with its monitor; then there is no such container.
         run = { ...(await harness.prepare('c1')), config: { 'raw.lxc': 'lxc.monitor.signal.pdeath = SIGCONT' } };
         await driver.start(run, never);
         const { monitorPid } = readRunningRecord(harness.paths.stateFile('c1')) ?? { monitorPid: 0 };
@@ -102,7 +102,7 @@ function quirks(): void {
       });
     });
 
-    test('a start that is held up before it has a control group does not begin after its time', async () => {
+    test('a start delayed before it has a control group does not begin after its deadline', async () => {
       const prepared = await harness.prepare('c1');
       const startUntilFile = join(harness.base, 'start-until');
       writeFileSync(startUntilFile, startUntilLine(bootSeconds() + 2, readBootId()));
@@ -132,7 +132,7 @@ function quirks(): void {
       await driver.start(run, never);
     });
 
-    test('a daemon that was killed finds its containers again: a second driver takes over without a goodbye', async () => {
+    test('a daemon finds the containers of a killed one', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const before = driver.probe('c1');
       const killed = driver;
@@ -143,7 +143,7 @@ function quirks(): void {
       expect(driver.probe('c1')).toEqual(before);
     });
 
-    test('the next daemon writes no records of containers that run as they are recorded', async () => {
+    test('the next daemon rewrites no record of a container that runs as recorded', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const file = harness.paths.stateFile('c1');
       const { ino } = statSync(file);
@@ -157,7 +157,7 @@ function quirks(): void {
     test('commands that a killed daemon left are ended by the next one, and only those', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const attach = `lxc-attach -P ${harness.paths.lxcPath} -n c1 -- sleep`;
-      // The shell goes at once, as a killed daemon does.
+      // The shell ends at once, like a killed daemon.
       execFileSync('/bin/sh', ['-c', `GANTRY_ATTACH=1 ${attach} 611 & ${attach} 612 &`], { stdio: 'ignore' });
       const own = await driver.spawn('c1', { argv: ['sleep', '613'], stdio: { kind: 'null' } }, never);
       const running = async (): Promise<string> => inside('c1', 'ps -o args | grep -o "^sleep 61[0-9]" | sort');
@@ -186,7 +186,7 @@ function quirks(): void {
       ).not.toBe('0');
     });
 
-    test('files on a file system that cannot map them are given to the mapped ids, once', async () => {
+    test('files on a file system without idmapped mounts are shifted to the mapped ids, once', async () => {
       const given = await harness.prepare('c1');
       const place = mkdtempSync(join(tmpdir(), 'gantry-unmapped-'));
       execFileSync('mount', ['-t', 'ramfs', 'none', place]);
@@ -208,7 +208,7 @@ function quirks(): void {
       }
     });
 
-    test('a rootfs that belongs to the mapped ids already is used as it is', async () => {
+    test('a rootfs with the mapped ids is used unchanged', async () => {
       const run = await harness.prepare('c1');
       const base = run.idmap[0]?.hostid ?? 0;
       execFileSync('chown', ['-hR', `${base}:${base}`, run.rootfs]);
@@ -307,7 +307,7 @@ function quirks(): void {
       expect(existsSync(`/sys/class/net/${harness.bridge}`)).toBe(true);
     });
 
-    test('the copy of its configuration for people is written anew only when it says something else', async () => {
+    test('the readable copy of its configuration is rewritten only after a change', async () => {
       const run = await harness.prepare('c1');
       const copy = join(run.logDir, 'lxc.conf');
       const startAgain = async (hostname: string): Promise<number> => {
@@ -354,7 +354,7 @@ function quirks(): void {
       expect(existsSync(dirname(left))).toBe(false);
     });
 
-    test('large output is cut, and what a command leaves behind does not keep exec waiting', async () => {
+    test('large output is truncated, and leftover processes of a command do not delay exec', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const big = await driver.exec('c1', ['sh', '-c', 'head -c 3000000 /dev/zero | tr "\\0" x'], {}, never);
       expect(big.stdout).toHaveLength(1024 * 1024);
@@ -365,7 +365,7 @@ function quirks(): void {
       expect((await driver.exec('c1', ['sh', '-c', 'kill -9 $$'], {}, never)).exitCode).toBe(137);
     });
 
-    test('a host reboot is not taken for a stop: state of another boot is dropped in silence', async () => {
+    test('a host reboot is not mistaken for a stop: state of another boot is dropped silently', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
       const file = harness.paths.stateFile('c1');

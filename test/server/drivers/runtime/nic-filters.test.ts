@@ -1,4 +1,4 @@
-// The rules that hold nics to their own addresses: their text, and what a change costs.
+// The rules that restrict nics to their own addresses: their text, and the cost of a change.
 import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { NicRun } from '../../../../server/drivers/device-parts.ts';
@@ -51,20 +51,20 @@ describe('the text of a filter', () => {
     expectGolden(`nic-filters/${name}.nft`, setFilter({ ...veth, ...more }, 'cafe0001'));
   });
 
-  test('a nic without keys of the kind has none, and neither have nics that are no cable to a bridge', () => {
+  test('a nic without filter keys has no filter, and neither has a nic that is not bridged', () => {
     expect(isFiltered(veth)).toBe(false);
     expect(isFiltered({ ...veth, kind: 'macvlan', macFilter: true })).toBe(false);
     expect(isFiltered({ ...veth, isolated: true })).toBe(true);
   });
 
-  test('none as an address lets no packet of the family through, and says nothing to DHCP without the filter', async () => {
+  test('none as an address drops every packet of the family, and without the filter does not affect DHCP', async () => {
     const addresses = { 'ipv4.address': 'none', 'ipv6.address': 'none' };
     const on = { 'security.ipv4_filtering': 'true', 'security.ipv6_filtering': 'true' };
     expect((await started({ ...addresses, ...on })).ipFilter).toEqual({ ipv4: [], ipv6: 'none' });
     expect((await started(addresses)).ipFilter).toBeUndefined();
   });
 
-  test('a filter of addresses includes that of the MAC address, and holds to what the nic is given', async () => {
+  test('a filter of addresses includes the MAC address filter, and allows only addresses of the nic', async () => {
     const nic = await started({
       'ipv4.address': '10.0.3.7',
       'security.ipv4_filtering': 'true',
@@ -110,12 +110,12 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     expect(listed()).not.toContain('chain nic_');
   });
 
-  test('a nic that may send nothing of a family is taken by the kernel', () => {
+  test('the kernel accepts a nic that may send nothing of a family', () => {
     expect(nft(setFilter({ ...nicOf(4), ipFilter: { ipv4: [], ipv6: 'none' } }, tag))).toEqual({ status: 0, err: '' });
     expect(listed()).toContain('ether type ip6 drop');
   });
 
-  test('a nic that the host routes to has a table of its own, which goes with the last of them', async () => {
+  test('a routed nic has a separate table, which is removed with the last routed nic', async () => {
     const filters = new NicFilters(tag);
     const routing = { addresses: ['10.0.9.5', 'fd42::5'], hostAddresses: [], tables: {}, probed: [] };
     const { link: _none, ...rest } = veth;
@@ -131,7 +131,7 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     expect(listed()).toBe('');
   });
 
-  test('subnets that hold an address of the nic, or one another, are no mistake', () => {
+  test('subnets that contain an address of the nic, or each other, are accepted', () => {
     const routes = ['10.0.0.0/8', '10.0.3.0/24', 'fd42::/64', 'fd42::/61', 'fd42::/48'];
     expect(nft(setFilter({ ...nicOf(3), routes }, tag))).toEqual({ status: 0, err: '' });
   });

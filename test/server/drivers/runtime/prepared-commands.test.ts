@@ -1,4 +1,4 @@
-// Commands that are got ready while their client connects: nothing of them is in the container before they are begun, and nothing stays.
+// Commands that are prepared while their client connects: nothing of them is in the container before they begin, and nothing remains.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
       return [];
     }
   };
-  /** Host programs of this driver's containers that stand at a gate. */
+  /** Host programs of this driver's containers that wait at a gate. */
   const standing = (): readonly number[] =>
     readdirSync('/proc')
       .filter((name) => /^[0-9]+$/.test(name))
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     return `${text.trim()} ${await process.exited}`;
   };
 
-  test('is started, but is nowhere in the container before it is begun', async () => {
+  test('a prepared command is started on the host, but not in the container before it begins', async () => {
     const prepared = prepare(pipes('sh', '-c', 'touch /root/begun; echo yes; exit 3'));
     await until(() => standing().length === 1);
     expect(await inside('ls /root; ps -o args | grep "[b]egun"')).toBe('');
@@ -69,7 +69,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await until(() => gates().length === 0);
   });
 
-  test('may be begun before its program is up', async () => {
+  test('a prepared command may begin before its program is ready', async () => {
     expect(await output(prepare(pipes('echo', 'at once')))).toBe('at once 0');
   });
 
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await output(prepared)).toMatch(/^\/dev\/(pts\/[0-9]+|console) 0$/);
   });
 
-  test('leaves no process and no gate when nobody wants it', async () => {
+  test('a discarded command leaves no process and no gate', async () => {
     const prepared = prepare(pipes('touch', '/root/unwanted'));
     await until(() => standing().length === 1);
     prepared.discard();
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await inside('ls /root')).toBe('');
   });
 
-  test('is refused by a container that was frozen meanwhile', async () => {
+  test('a container frozen in between refuses the command', async () => {
     const prepared = prepare(pipes('true'));
     await until(() => standing().length === 1);
     await driver.freeze('c1');
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await driver.unfreeze('c1');
   });
 
-  test('finds that its container has stopped, or runs in the one that was started since', async () => {
+  test('the command notices that its container has stopped, or runs in the restarted one', async () => {
     const [first, second] = [prepare(pipes('true')), prepare(pipes('ls', '/root'))];
     await until(() => standing().length === 2);
     await driver.stop('c1', { force: true }, never);
@@ -108,11 +108,11 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await until(() => standing().length === 0);
   });
 
-  test('takes the long way when its program was killed, or when too many wait already', async () => {
+  test('the command starts without preparation if its program was killed, or too many wait', async () => {
     const prepared = prepare(pipes('echo', 'still'));
     await until(() => standing().length === 1);
     for (const pid of standing()) process.kill(pid, 'SIGKILL');
-    // Its end has been told, too.
+    // Its end was reported, too.
     await until(() => gates().length === 0);
     expect(await output(prepared)).toBe('still 0');
     const many = Array.from({ length: 40 }, (_, index) => prepare(pipes('echo', String(index))));
@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await Promise.all(many.map(output))).toEqual(many.map((_, index) => `${index} 0`));
   });
 
-  test('a prepared command that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
+  test('a prepared command that a killed daemon left at its gate is killed by the next one', async () => {
     const gate = `${harness.paths.lxcPath}/.gate-0-1`;
     execFileSync('mkfifo', [gate]);
     const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.paths.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;

@@ -1,4 +1,4 @@
-// The daemon gives freed memory back to the host, where the C library can.
+// The daemon returns freed memory to the host, if the C library can.
 import { afterEach, expect, test, vi } from 'vitest';
 import { returnFreedMemory } from '../../../../server/drivers/runtime/host/return-memory.ts';
 import { loadLibc, type Libc } from '../../../../server/drivers/runtime/host/syscalls.ts';
@@ -19,7 +19,7 @@ test('freed memory is returned every 15 seconds until the daemon stops', async (
   expect(kept).toEqual([0, 0]);
 });
 
-test('a daemon collects garbage twice when it becomes idle, also without malloc_trim, and again after it has worked', async () => {
+test('a daemon collects garbage twice when it becomes idle, even without malloc_trim, and again after more work', async () => {
   vi.useFakeTimers();
   let usedMicros = 0;
   let collected = 0;
@@ -46,7 +46,7 @@ test('a daemon collects garbage twice when it becomes idle, also without malloc_
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('the collector of this Node.js takes the call', async () => {
+test('the collector of this Node.js accepts the call', async () => {
   vi.useFakeTimers();
   const gone = new WeakRef({});
   const stop = await returnFreedMemory({ load: async () => undefined, usedMicros: () => 0 });
@@ -58,6 +58,6 @@ test('the collector of this Node.js takes the call', async () => {
 const hostTrim = (await loadLibc())?.mallocTrim;
 if (hostTrim === undefined) console.log('skipped: the call of malloc_trim, since this C library has none');
 
-test.skipIf(hostTrim === undefined)('the C library of this host takes the call', () => {
+test.skipIf(hostTrim === undefined)('the C library of this host accepts the call', () => {
   expect([0, 1]).toContain(hostTrim?.(0));
 });

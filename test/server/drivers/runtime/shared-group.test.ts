@@ -1,4 +1,4 @@
-// The control group that all daemons of a host share: the last one takes it along, and no daemon takes another's.
+// The cgroup that all daemons of a host share: the last one removes it, and no daemon removes another's.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

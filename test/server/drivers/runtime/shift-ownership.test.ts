@@ -1,4 +1,4 @@
-// Trees that are given to other ids on the disk, as on hosts without idmapped mounts.
+// Trees that are shifted to other ids on the disk, as on hosts without idmapped mounts.
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { shiftOwnership } from '../../../../server/drivers/runtime/idmap/shift-ownership.ts';
@@ -7,7 +7,7 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: giving trees to other ids, since that needs root');
 
-test.skipIf(!isRoot)('files whose names are no text in UTF-8 are given to other ids too', async () => {
+test.skipIf(!isRoot)('files whose names are not UTF-8 are shifted, too', async () => {
   const root = tempFolder('gshift-');
   const inBash = (script: string): string => execFileSync('bash', ['-ec', script], { cwd: root, encoding: 'utf8' });
   inBash(`mkdir -p $'caf\\xe9'; echo x > $'caf\\xe9/latin-\\xff'; ln -s nowhere $'caf\\xe9/\\xfe'`);

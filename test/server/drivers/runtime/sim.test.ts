@@ -1,4 +1,4 @@
-// The simulated runtime: the common suite, and what only it can do.
+// The simulated runtime: the common suite, and its own cases.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ describe('the simulation in particular', () => {
   });
   afterEach(() => sim.close());
 
-  test('an injected failure hits the named container, as often as told', async () => {
+  test('an injected failure hits the named container the given number of times', async () => {
     sim.faults.inject({ operation: 'start', container: 'a', error: 'no luck', times: 1 });
     await expect(sim.start(runOf('a'), never)).rejects.toMatchObject({ code: 'Failed', cause: new Error('no luck') });
     expect(sim.probe('a').status).toBe('stopped');
@@ -65,7 +65,7 @@ describe('the simulation in particular', () => {
     expect(sim.probe('a').status).toBe('stopped');
   });
 
-  test('figures are the same for the same moment, and move with the clock', async () => {
+  test('metrics are equal for the same moment, and change with the clock', async () => {
     await sim.start(runOf('a'), never);
     now += 500;
     const figures = async (): Promise<object> => {
@@ -89,7 +89,7 @@ describe('the simulation in particular', () => {
     expect((await sim.metrics('a')).memory.usage).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  test('pids are nobody else’s', async () => {
+  test('pids are unique', async () => {
     const { initPid } = await sim.start(runOf('a'), never);
     expect(() => process.kill(initPid, 0)).toThrow();
   });

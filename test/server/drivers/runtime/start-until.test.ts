@@ -1,4 +1,4 @@
-// The hook that LXC runs before init, run as LXC runs it, decides as the driver does: in time, too late, of another boot, without a limit.
+// The hook that LXC runs before init, run as LXC runs it, decides like the driver: in time, too late, in another boot, without a limit.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 let dir: string;
 beforeEach(() => void (dir = tempFolder(`gtsu $a'b`)));
 
-/** As both say. */
+/** Both decide alike. */
 function may(file: string): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', `exec ${mayBeginHook(file)} c1 lxc start-host`], { env: {} });
   expect(status === 0).toBe(mayBegin(file));
@@ -27,7 +27,7 @@ test.skipIf(process.platform !== 'linux')(
     const cases: readonly (readonly [text: string, begins: boolean])[] = [
       [startUntilLine(bootSeconds() + 60, readBootId()), true],
       [startUntilLine(bootSeconds() - 1, readBootId()), false],
-      // Whole seconds: never later than the end of the lease.
+      // Whole seconds: never after the end of the lease.
       [startUntilLine(bootSeconds(), readBootId()), false],
       [startUntilLine(bootSeconds() + 60, '00000000-0000-0000-0000-000000000000'), false],
       [startUntilLine(Number.NEGATIVE_INFINITY, readBootId()), false],

@@ -1,5 +1,5 @@
-// A tenant uploads backups that it wrote itself: whatever they say, they make containers of its own project that it could have made
-// by a request, or nothing.
+// A tenant uploads backups that it wrote itself: whatever they contain, they make only containers of its own project that a request could
+// have made, or nothing.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ interface Refused {
   readonly message: string;
 }
 
-/** The tenant says that it trusts the backup: what it may do is not its own to say. */
+/** The tenant claims to trust the backup: its rights do not depend on that. */
 async function upload(name: string, backup: ByHand | Buffer, headers: Record<string, string> = {}): Promise<Refused> {
   const bytes = Buffer.isBuffer(backup) ? backup : backupByHand(name, backup);
   const type = { 'content-type': 'application/octet-stream', 'x-svc-allow-host-access': 'true' };
@@ -28,7 +28,7 @@ async function upload(name: string, backup: ByHand | Buffer, headers: Record<str
   return { status: 202, message: ended.err };
 }
 
-/** The names of the tenant's containers, as everybody can see them, and what is in the pool. The list of pools is written a second behind. */
+/** The names of the tenant's containers, as anyone can see them, and the contents of the pool. The list of pools is written a second later. */
 const made = async (): Promise<string> =>
   JSON.stringify([
     (await suite.host.tenant('GET', `/1.0/containers${own}`)).metadata,
@@ -96,7 +96,7 @@ describe('a backup is refused, and nothing is made of it', () => {
   test.each(['theirs%x', '../x'])('a backup that is to be called %j', (name) =>
     isRefused({}, /Invalid container name/, { 'x-svc-name': name }),
   );
-  test('a backup that is called like a container that is there', () => isRefused({ name: 'own' }, /own.*exists/));
+  test('a backup with the name of an existing container', () => isRefused({ name: 'own' }, /own.*exists/));
   test.each(['../../theirs%victim', 'a/b', '..', '.', 'theirs%victim/snap'])(
     'a backup with a snapshot called %j',
     (snapshot) => isRefused({ snapshots: { [snapshot]: {} } }, /snapshot|no part of a backup|no rootfs/),
@@ -166,7 +166,7 @@ describe('of a backup that is accepted', () => {
       expect(found['volatile.idmap.next'] ?? '').not.toContain('"Hostid":777,');
     }
     expect(await suite.host.others()).toBe(suite.before);
-    // Nor does its hardware address become a nic's on the network of the victim.
+    // Nor does its hardware address appear in a nic on the victim's network.
     const eth0 = { type: 'nic', network: 'lan', name: 'eth0' };
     const plugged = await suite.host.tenant('PATCH', `/1.0/containers/${name}${own}`, { devices: { eth0 } });
     expect([plugged.status, plugged.metadata.message]).toEqual([400, expect.stringContaining('another project')]);
@@ -188,7 +188,7 @@ describe('of a backup that is accepted', () => {
     }
   });
 
-  test('checkpoints and other files of the server stay out', async () => {
+  test('checkpoints and other files of the server are not restored', async () => {
     const name = fresh();
     const files = ['state/inventory.img', 'state-round-1/pages.img', 'evil'].map((each): TarPiece => ({
       name: `backup/container/${each}`,

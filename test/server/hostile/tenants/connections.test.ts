@@ -1,5 +1,5 @@
-// A tenant makes the server connect for it: images by address, from other servers, migrations. It reaches nothing of the inside, and learns
-// nothing of what listens there.
+// A tenant makes the server connect for it: images by address, from other servers, migrations. It reaches nothing in the internal network,
+// and learns nothing about listeners there.
 import { lookup } from 'node:dns/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findDirect } from '../../../../server/drivers/remote/direct-protocol.ts';
@@ -34,7 +34,7 @@ const allow = async (networks: string): Promise<void> => {
   const config = { 'restricted.remotes.networks': networks };
   expect((await suite.host.admin.call('PATCH', '/1.0/projects/mine', { config })).status).toBe(200);
 };
-/** The words with which it ends; empty: it succeeds. */
+/** The error that it ends with; empty: it succeeds. */
 async function asked(path: string, body: object): Promise<string> {
   const answer = await suite.host.tenant('POST', `${path}${own}`, body);
   if (answer.status !== 202) return answer.bytes.toString();
@@ -62,7 +62,7 @@ describe('an image by its address', () => {
     async (host) => expect(await byUrl(`http://${host}/latest/meta-data`)).toMatch(rule),
   );
 
-  test('is not fetched from where an allowed server leads: by a redirect, or by the address of its file', async () => {
+  test('is not fetched from another place that an allowed server names: by a redirect, or by the address of its file', async () => {
     const inside = await serve('http', serveDirect(imageTar()));
     const { port } = new URL(inside.url);
     const outside = await serve('http', (_request, response) => {
@@ -78,7 +78,7 @@ describe('an image by its address', () => {
   test('is not fetched when the name has another address by the time of the connection', async () => {
     const server = await serve('http', serveDirect(imageTar()));
     const { port } = new URL(server.url);
-    // The first answer of DNS is judged as a public one, the second as what it is.
+    // The first DNS answer counts as public, the second is checked for real.
     let left = (await lookup('localhost', { all: true })).length;
     const reach = {
       get allowed() {
@@ -132,7 +132,7 @@ test.each(['svc', 'simplestreams'])(
   },
 );
 
-test('an image that a tenant had fetched is refreshed no further than the tenant reaches', async () => {
+test('the refresh of an image that a tenant had fetched reaches no further than the tenant', async () => {
   const metadata = tarOf(metadataFile);
   const rootfs = tarOf({ name: './', flag: '5' });
   const product = { aliases: 'busy/1.0', arch: 'amd64', versions: { '20240101': { metadata, rootfs } } };
@@ -152,7 +152,7 @@ test('an image that a tenant had fetched is refreshed no further than the tenant
   expect(server.asked).toHaveLength(before);
 });
 
-test('a migration neither from nor to the inside connects, and an open port is told like a closed one', async () => {
+test('a migration neither from nor to the internal network connects, and an open port is reported like a closed one', async () => {
   const server = await serve('https', (_request, response) => void response.end());
   const { port } = new URL(server.url);
   const at = (each: string) => ({

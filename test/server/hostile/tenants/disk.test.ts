@@ -1,5 +1,5 @@
-// A tenant whose project has a limit on disks fills the server with snapshots and backups instead: they count, too, and what does not
-// fit leaves no file behind.
+// A tenant with a disk limit fills the server with snapshots and backups instead: they count, too, and whatever does not fit leaves no file
+// behind.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
     expect(file.status).toBe(200);
   });
 
-  test('snapshots count with what they hold, and the one that does not fit leaves nothing', async () => {
+  test('snapshots count with their content, and one that does not fit leaves nothing', async () => {
     expect((await limit('20MiB')).status).toBe(200);
     const before = await used();
     const ends: string[] = [];
@@ -66,7 +66,7 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
     expect(await ask('POST', '/1.0/containers/full/snapshots', { name: 's9' })).toBe('');
   });
 
-  test('a copy brings its snapshots only where they fit', async () => {
+  test('a copy includes its snapshots only if they fit', async () => {
     const source = { type: 'copy', source: 'full' };
     await limit('40MiB');
     expect(await ask('POST', '/1.0/containers', { name: 'a', source, devices: { root } })).toBe('');
@@ -76,7 +76,7 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
     expect(await ask('DELETE', '/1.0/containers/a')).toBe('');
   });
 
-  test('backups count with their files, also when many are written at once, and a part of one is removed', async () => {
+  test('backups count with their files, even when many are written at once, and partial ones are removed', async () => {
     const room = 10 * mib;
     const max = (await used()) + room;
     expect((await limit(String(max))).status).toBe(200);
@@ -94,7 +94,7 @@ describe.skipIf(noBtrfs !== undefined)('a limit on disks', () => {
     expect(await ask('POST', '/1.0/containers/full/backups', body('more'))).toContain(count === 2 ? 'limits.disk' : '');
   });
 
-  test('snapshots of volumes count with what they hold', async () => {
+  test('snapshots of volumes count with their content', async () => {
     await limit(String((await used()) + 10 * mib + 1));
     const volume = '/1.0/storage-pools/sized/volumes/custom';
     expect(await ask('POST', volume, { name: 'v', config: { size: '10MiB' } })).toBe('');

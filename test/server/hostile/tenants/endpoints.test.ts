@@ -1,5 +1,5 @@
-// A tenant with a restricted certificate, at every endpoint of the table: the project of another team answers like one that does not
-// exist, what belongs to the server is refused, and the other team's world stays as it is.
+// A tenant with a restricted certificate, at every endpoint of the table: the project of another team answers like a missing one, server
+// objects are refused, and the other team's objects stay unchanged.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../../../server/api/endpoints/endpoint-table.ts';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await host.cleanUp();
 });
 
-/** Objects of the victim in the places of the path. */
+/** Names of the victim's objects in the path. */
 function pathOf({ path }: Endpoint): string {
   const names: Readonly<Record<string, string>> = {
     ':name': path.includes('/volumes/') ? 'vol' : path.includes('/profiles/') ? 'hidden' : 'victim',
@@ -85,7 +85,7 @@ test.each(shared)('$method $path does not take the project of others', async (ro
   }
 });
 
-test('methods that no path has are told like to anyone, and change nothing', async () => {
+test('unknown methods get the usual answer, and change nothing', async () => {
   for (const path of ['/1.0/containers?project=theirs', '/1.0/projects/theirs', '/1.0/certificates'])
     expect((await host.tenant('PATCH', path, {})).status).not.toBe(200);
 });

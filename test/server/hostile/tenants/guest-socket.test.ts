@@ -1,4 +1,4 @@
-// The guest socket in a container of a tenant says nothing of other projects, and what a guest does to it is felt by nobody else.
+// The guest socket in a tenant's container reveals nothing of other projects, and a guest's abuse of it affects nobody else.
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const socketOf = (project: string): string =>
   join(host.admin.dir, 'storage-pools/default/containers', `${project}%own`, 'rootfs/dev/lxd/sock');
 const ask = (path: string, project = 'mine'): Promise<Answer> => call({ socketPath: socketOf(project) }, 'GET', path);
 
-test('it is that of the own container, also where another project has one of its name', async () => {
+test('the socket serves the own container, even if another project has one of its name', async () => {
   for (const project of ['mine', 'theirs']) {
     expect((await ask('/1.0/config/user.of', project)).bytes.toString()).toBe(project);
     const said = (await ask('/1.0/meta-data', project)).bytes.toString();
@@ -47,7 +47,7 @@ test.each([
   '/1.0/images/FINGERPRINT/export?project=theirs',
 ])('%s says nothing of others', async (path) => {
   const { bytes } = await ask(path.replace('FINGERPRINT', host.fingerprint));
-  // Refusals repeat the words of the guest; values of others are in none.
+  // Refusals repeat the guest's own text; values of others never appear.
   expect(bytes.toString()).not.toMatch(/of-victim|of-theirs|of-profile|10\.9\.8\.77|metadata\.yaml/);
 });
 
@@ -66,7 +66,7 @@ test('changes in other projects are no events, not even for a container of the s
   heard.close();
 });
 
-test('a guest that keeps all of its connections busy leaves those of other projects and the API alone', async () => {
+test('a guest that keeps all of its connections busy does not affect other projects or the API', async () => {
   const sockets: Socket[] = [];
   try {
     for (let count = 0; count < 100; count += 1) {

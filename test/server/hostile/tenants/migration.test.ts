@@ -1,4 +1,4 @@
-// A tenant is the other server of a migration into its own project: what it offers and sends reaches neither the host nor other projects.
+// A tenant is the other server of a migration into its own project: its offers and data reach neither the host nor other projects.
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ interface Sent {
   readonly path?: string;
   readonly body?: object;
   readonly offer: object;
-  /** A stream a part. */
+  /** One stream per part. */
   readonly streams?: readonly Buffer[];
 }
 
@@ -85,11 +85,11 @@ interface Met {
   readonly status: number;
   /** The error of the operation, or of the request when that was refused. */
   readonly err: string;
-  /** What the daemon wanted. */
+  /** The answer of the daemon. */
   readonly heard: string;
 }
 
-/** Asks for a container, or what `path` makes, and sends it as its source. */
+/** Requests a container, or what `path` creates, and sends it as its source. */
 async function send(name: string, { path = '/1.0/containers', body = {}, offer, streams = [] }: Sent): Promise<Met> {
   const sent = { name, source: { type: 'migration', mode: 'push' }, ...body };
   const answer = await suite.host.tenant('POST', `${path}${own}`, sent);
@@ -167,7 +167,7 @@ describe('an offer is refused', () => {
     },
   );
 
-  test('an offer with names of snapshots that lead elsewhere', async () => {
+  test('an offer with names of snapshots that contain paths', async () => {
     for (const snapshot of ['../../theirs%victim', 'a/b', 'theirs%victim/snap', '..', '']) {
       const name = fresh();
       const { err } = await send(name, { offer: offerOf({ snapshots: [snapshotOf(snapshot)] }) });
@@ -176,7 +176,7 @@ describe('an offer is refused', () => {
     }
   });
 
-  test('an offer with a checkpoint: root of the host would carry out what is in it', async () => {
+  test('an offer with a checkpoint, which root of the host would execute', async () => {
     const name = fresh();
     const asked = await send(name, { body: { source: { type: 'migration', mode: 'push', live: true } }, offer: {} });
     expect([asked.status, asked.err]).toEqual([
@@ -188,13 +188,13 @@ describe('an offer is refused', () => {
     await isNotMade(name);
   });
 
-  test('an offer with a stream of btrfs, which can be made so that it writes elsewhere', async () => {
+  test('an offer with a stream of btrfs, which could write elsewhere', async () => {
     const name = fresh();
     expect((await send(name, { offer: offerOf({ formats: ['btrfs'] }) })).err).toMatch(/btrfs.*takes tar/);
     await isNotMade(name);
   });
 
-  test('when it would be larger than the container may be, or come with snapshots where those are not allowed', async () => {
+  test('an offer larger than the container may be, or with snapshots where those are not allowed', async () => {
     const path = '/1.0/projects/mine';
     const patch = (config: object) => suite.host.admin.call('PATCH', path, { config });
     await patch({ 'limits.containers': '1' });
@@ -209,14 +209,14 @@ describe('an offer is refused', () => {
   });
 });
 
-describe('of what a tenant sends', () => {
+describe('data that a tenant sends', () => {
   const take = async (...parts: readonly TarPiece[]): Promise<string> => {
     const name = fresh();
     expect((await send(name, { offer: offerOf(), streams: [tree(...parts)] })).err).toBe('');
     return name;
   };
 
-  test('keys of the server do not come in, whoever says them', async () => {
+  test('server-kept keys are not accepted, whoever sends them', async () => {
     const config = {
       'volatile.idmap.base': '0',
       'volatile.idmap.next': '[{"Isuid":true,"Isgid":true,"Hostid":0,"Nsid":0,"Maprange":65536}]',
@@ -243,7 +243,7 @@ describe('of what a tenant sends', () => {
     }
   });
 
-  test('a snapshot with privileges is there, and neither restored nor copied', async () => {
+  test('a snapshot with privileges is recorded, and neither restored nor copied', async () => {
     const name = fresh();
     const snapshots = [snapshotOf('s', { config: { 'security.privileged': 'true' }, devices: { d: devices[0]?.[1] } })];
     const { err } = await send(name, { offer: offerOf({ snapshots }), streams: [tree(), tree()] });
@@ -258,7 +258,7 @@ describe('of what a tenant sends', () => {
     ]);
   });
 
-  test('checkpoints of snapshots stay out, and so does all that no volume has', async () => {
+  test('checkpoints of snapshots are not accepted, and neither is anything foreign to a volume', async () => {
     const name = fresh();
     const parts = tree(directory('./state/'), file('./state/inventory.img'), file('./backup.yaml'), file('./rootfs/a'));
     const offer = offerOf({ snapshots: [snapshotOf('s', { stateful: true })] });
@@ -271,7 +271,7 @@ describe('of what a tenant sends', () => {
     expect([back.status, back.metadata.message]).toEqual([400, expect.stringContaining('holds no checkpoint')]);
   });
 
-  test.runIf(isRoot)('device nodes stay out', async () => {
+  test.runIf(isRoot)('device nodes are not accepted', async () => {
     const node = (header: Buffer): void => void (header.write('0000010\0', 329) + header.write('0000001\0', 337));
     const gone = (header: Buffer): void => void (header.write('0000000\0', 329) + header.write('0000000\0', 337));
     const name = await take(
@@ -301,12 +301,12 @@ describe('of what a tenant sends', () => {
   });
 });
 
-test('a copy is not brought up to date with what a tenant may not send either', async () => {
+test('the refresh of a copy does not accept it either', async () => {
   const name = fresh();
   expect((await send(name, { offer: offerOf(), streams: [tree(file('./rootfs/old'))] })).err).toBe('');
   const body = { source: { type: 'migration', mode: 'push', refresh: true } };
   const node = (header: Buffer): void => void header.write('0000010\0', 329);
-  // The listing goes to the source first; then come the members that differ, and the names that are gone.
+  // The listing goes to the source first; then follow the changed members, and the removed names.
   const changed = tree(directory('./state/'), file('./state/inventory.img'), file('./rootfs/new'), {
     name: './rootfs/mem',
     flag: '3',
@@ -323,7 +323,7 @@ test('a copy is not brought up to date with what a tenant may not send either', 
 });
 
 describe('a container of others', () => {
-  test('is not sent to a tenant, who neither sees nor enters what an administrator has begun', async () => {
+  test('is not sent to a tenant, who neither sees nor enters a migration of an administrator', async () => {
     const source = await suite.host.admin.call('POST', '/1.0/containers/victim?project=theirs', {
       migration: true,
       live: false,
@@ -374,7 +374,7 @@ describe('a container of others', () => {
     },
   );
 
-  test('is not what a copy of the tenant is brought up to date from', async () => {
+  test('is no source for the refresh of a copy of the tenant', async () => {
     for (const source of [{ source: 'victim' }, { source: 'theirs%victim' }, { source: 'victim', project: 'theirs' }]) {
       const body = { name: 'own', source: { type: 'copy', refresh: true, ...source } };
       expect((await suite.host.tenant('POST', `/1.0/containers${own}`, body)).status).toBe(404);
@@ -415,7 +415,7 @@ describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
     expect([volume.err, volume.heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
   });
 
-  test('more than the size of the root disk is refused while it comes', async () => {
+  test('more than the size of the root disk is refused during the transfer', async () => {
     const offer = offerOf({ object: { ...machine, devices: root('1MiB') } });
     const name = fresh();
     const streams = [tree({ name: './rootfs/large', content: Buffer.alloc(3 * 1024 * 1024) })];
@@ -423,7 +423,7 @@ describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
     expect((await suite.host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
   });
 
-  test('more than the size of a volume is refused while it comes', async () => {
+  test('more than the size of a volume is refused during the transfer', async () => {
     const { err } = await send(fresh(), {
       path: '/1.0/storage-pools/fast/volumes/custom',
       offer: { ...offerOf(), kind: 'volume', object: { description: '', config: { size: '1MiB' } } },

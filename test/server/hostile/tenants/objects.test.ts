@@ -1,5 +1,5 @@
 // A tenant within its own project tries to reach objects of another team: by names, sources, devices, addresses, images, operations and
-// what the server tells. Each attempt meets its exact refusal, and the other team's world stays as it is, byte for byte.
+// server facts. Each attempt gets its exact refusal, and the other team's objects stay unchanged, byte for byte.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSharedHost, type SharedHost } from '../../../support/hostile/shared-host.ts';
 
@@ -14,7 +14,7 @@ afterAll(() => host.cleanUp());
 type Refusal = readonly [status: 202 | 400 | 403 | 404 | 409 | 200, text: string | RegExp];
 type Attempt = readonly [what: string, method: string, path: string, body: object | undefined, refusal: Refusal];
 
-/** The refusal is the answer, or the end of the operation that was begun. */
+/** The refusal is the answer, or the error of the operation. */
 async function meets([, method, path, body, [status, text]]: Attempt): Promise<void> {
   const put = (part: string): string =>
     part.replaceAll('FINGERPRINT', host.fingerprint).replaceAll('OTHERCERT', host.otherFingerprint);
@@ -25,7 +25,7 @@ async function meets([, method, path, body, [status, text]]: Attempt): Promise<v
   );
   let told = answer.bytes.toString();
   if (answer.status === 202) told = (await host.admin.wait(answer.body.operation as string)).err;
-  // Some messages show the names by which the daemon itself knows the tenant's own objects.
+  // Some messages contain the daemon's internal names of the tenant's own objects.
   told = told.replaceAll('mine%', '').replaceAll(String.raw`\u0000`, '');
   const wanted =
     typeof text === 'string' ? expect.stringContaining(put(text).replaceAll('mine%', '')) : expect.stringMatching(text);
@@ -37,7 +37,7 @@ async function meets([, method, path, body, [status, text]]: Attempt): Promise<v
 const own = '?project=mine';
 const noContainer = (name: string): Refusal => [404, `The container ${name} was not found`];
 
-/** Spellings with which a path could lead to the victim's container. */
+/** Spellings of paths that could lead to the victim's container. */
 const spellings: readonly (readonly [string, string])[] = [
   ['victim', 'victim'],
   ['theirs%25victim', 'theirs%victim'],
@@ -52,7 +52,7 @@ const spellings: readonly (readonly [string, string])[] = [
   ['%25base', '%base'],
   ['base', 'base'],
   ['%25theirs%25victim', '%theirs%victim'],
-  // A project that is there is answered like one that is not.
+  // An existing project is answered like a missing one.
   ['%25nosuch%25victim', '%nosuch%victim'],
 ];
 

@@ -1,4 +1,4 @@
-// Two teams on one network: root in a container of one tries to be the other, the router or the server of addresses. Real containers and frames.
+// Two teams on one network: root in a container of one impersonates the other, the router or the DHCP server. Real containers and frames.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     expect(execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })).not.toContain(table());
   });
 
-  /** Frames to the watcher: what an honest container sends, and what a hostile one does. */
+  /** Frames to the watcher: an honest container's, and a hostile one's. */
   const frames = async (): Promise<{ honest: Record<string, Buffer>; hostile: Record<string, Buffer> }> => {
     const [me, victim, to] = [await endpoint('attacker'), await endpoint('victim'), await endpoint('watcher')];
     const frame = (type: number, payload: Buffer, from = me.mac): Buffer => ethernet(to.mac, from, type, payload);
@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     const { honest, hostile } = await frames();
     const [me, to] = [await endpoint('attacker'), await endpoint('watcher')];
     const end = ethernet(to.mac, me.mac, 0x0800, udp4(me.ipv4, to.ipv4, [1000, 1000]));
-    // A receiver answers some of the last run with their names in it, a little later.
+    // Receivers answer some frames of the last run with its names, a little later.
     run += 1;
     const named = Object.entries({ ...hostile, ...honest, end }).map(
       ([name, frame]) => [`${run} ${name}`, frame] as const,
@@ -146,7 +146,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     expect(await arriving()).toEqual(Object.keys((await frames()).honest).sort());
   };
 
-  test('a container gets an address that is reserved for it, makes its IPv6 address, and reaches the network', async () => {
+  test('a container gets its reserved address, derives its IPv6 address, and reaches the network', async () => {
     const leaseArgs = '-s /usr/share/udhcpc/default.script -i eth0 -n -q -t 10 -T 1';
     for (const who of ['victim', 'attacker'] as const) {
       const { ipv4, ipv6 } = await endpoint(who);
@@ -167,13 +167,13 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     );
   });
 
-  test('no frame with an address of others gets through, every honest one does', expectHeld);
+  test('no frame with a foreign address gets through, every honest one does', expectHeld);
 
-  test('the bridge goes on sending what is for the victim to the victim', async () => {
+  test('the bridge keeps delivering frames for the victim to the victim', async () => {
     const { mac } = await endpoint('victim');
     await sh('victim', `ping -c 1 -W 1 ${subnet}.1`);
     const me = await endpoint('attacker');
-    // LLDP is for the link itself: no rule of nftables sees it.
+    // LLDP is link-local: no nftables rule sees it.
     send(pidOf('attacker'), {
       plain: ethernet('ff:ff:ff:ff:ff:ff', mac, 0x0800, udp4(me.ipv4, `${subnet}.255`, [1, 1])),
       lldp: ethernet('01:80:c2:00:00:0e', mac, 0x88cc, Buffer.alloc(50)),
@@ -222,7 +222,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     await expectHeld();
   });
 
-  test('a restart of the daemon brings back rules that somebody has flushed meanwhile', async () => {
+  test('a restart of the daemon restores rules that were flushed in between', async () => {
     await real.restart(() => {
       expect(execFileSync('nft', ['list', 'table', 'bridge', table()], { encoding: 'utf8' })).toContain('jump');
       execFileSync('nft', ['delete', 'table', 'bridge', table()]);
@@ -239,7 +239,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     ]);
   });
 
-  test('another subnet of the network is another address, also for what runs', async () => {
+  test('a new subnet of the network gives new addresses, even to running containers', async () => {
     const other = freeSubnet();
     const config = { 'ipv4.address': `${other}.1/24` };
     expect((await real.call('PATCH', `/1.0/networks/${bridge}`, { config })).status).toBe(200);
@@ -273,7 +273,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
     expect(await flag()).toBe('1');
   });
 
-  test('a container that stops takes its rules along, and keeps its address', async () => {
+  test('a stop removes the rules of a container, which keeps its address', async () => {
     const port = await portOf('attacker');
     const { ipv4 } = await endpoint('attacker');
     await state('attacker', 'stop', { force: true });

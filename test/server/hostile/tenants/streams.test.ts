@@ -95,7 +95,7 @@ describe('operations of others', () => {
   });
 });
 
-test('a project of others and one that is not there have equal answers', async () => {
+test('a foreign project and a missing one have equal answers', async () => {
   for (const path of [
     'containers',
     'containers/victim',
@@ -124,7 +124,7 @@ describe('events', () => {
     await expect(listen(query)).rejects.toThrow(/40[34]/);
   });
 
-  test('events of other projects, of the server and of its log do not come', async () => {
+  test('events of other projects, of the server and of its log are not delivered', async () => {
     const stream = await listen('?project=mine');
     const all = await host.admin.listen();
     await makeContainerIn(host.admin, 'theirs', 'noise');
@@ -154,7 +154,7 @@ describe('events', () => {
     const { status, metadata } = await host.tenant('GET', '/1.0/containers?project=mine');
     expect([status, metadata.message]).toEqual([404, 'The project mine was not found']);
     expect(await read('/1.0/projects')).toEqual([]);
-    // What is not sent stays: a client that knows nothing of projects does not open all of them.
+    // Omitted values stay: a client unaware of projects does not lift the restriction.
     expect((await host.admin.call('PUT', path, { type: 'client', name: 'renamed' })).status).toBe(200);
     expect(await host.admin.get(path)).toMatchObject({ name: 'renamed', restricted: true, projects: [] });
   });

@@ -1,4 +1,4 @@
-// A tenant uploads backups of volumes that it wrote itself, and asks for those of others: it gets volumes of its own project, or nothing.
+// A tenant uploads backups of volumes that it wrote itself, and requests those of others: it gets volumes of its own project, or nothing.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,7 +30,7 @@ test.each(['theirs%x', '../x', 'theirs/x', '..'])('a backup that is called %j be
   expect(readdirSync(volumes())).toEqual(there);
 });
 
-test('device nodes stay out, also when the tenant says that it trusts the backup', async () => {
+test('device nodes are not restored, even if the tenant claims to trust the backup', async () => {
   const change = (header: Buffer): void => {
     header.write('0000001', 329);
     header.write('0000001', 337);
@@ -40,7 +40,7 @@ test('device nodes stay out, also when the tenant says that it trusts the backup
   expect(readdirSync(volumes('mine%nodes'))).toEqual([]);
 });
 
-test('restricted.backups bars backups of volumes, and limits.disk counts them', async () => {
+test('restricted.backups forbids backups of volumes, and limits.disk counts them', async () => {
   const set = (config: object) => suite.host.admin.call('PATCH', '/1.0/projects/mine', { config });
   await set({ 'restricted.backups': 'block' });
   const barred = await suite.host.tenant('POST', `${custom}/data/backups${own}`, {});

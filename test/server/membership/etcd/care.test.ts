@@ -1,4 +1,4 @@
-// The file of etcd: unused space is given back, an alarm ends by itself when there is room, an operator is warned before.
+// Maintenance of etcd's file: unused space is returned, an alarm is cleared once there is room, an operator is warned before.
 import { describe, expect, test } from 'vitest';
 import { EtcdCare } from '../../../../server/membership/etcd/care.ts';
 import { type EtcdFacts, nextCare, warningsOf } from '../../../../server/membership/etcd/care-plan.ts';
@@ -153,7 +153,7 @@ test('an operator is warned of alarms, and before the quota is reached', () => {
   ]);
 });
 
-test.skipIf(missing !== undefined)('an etcd that was full goes on by itself after records were deleted', async () => {
+test.skipIf(missing !== undefined)('a full etcd recovers by itself after records were deleted', async () => {
   const quotaBytes = 16 * 1024 ** 2;
   const nest = await openEtcdNest();
   const { process, start } = await nest.member('m0', { kind: 'new', token: 'x' }, { quotaBytes });

@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     const { process, start } = processOf(index);
     const { added, members } = await membership.addLearner(start.peerAddress);
     expect(added).toMatchObject({ isLearner: true, peerAddress: start.peerAddress, name: '' });
-    // Done again, for an answer may be lost.
+    // Idempotent, for an answer may be lost.
     expect((await membership.addLearner(start.peerAddress)).added.id).toBe(added.id);
     const peers = members.map(({ name, peerAddress }) => {
       return { name: peerAddress === start.peerAddress ? start.name : name, peerAddress };
@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     return -1;
   };
 
-  test('grow from one to three while writes go on', async () => {
+  test('grow from one to three during writes', async () => {
     for (const index of [1, 2]) {
       const id = await join(index);
       await membership.promote(id);
@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     expect(await writing.wrong()).toEqual([]);
   });
 
-  test('a vote is refused to one that has not caught up', async () => {
+  test('a learner that has not caught up gets no vote', async () => {
     const { start } = processOf(3);
     const { added } = await membership.addLearner(start.peerAddress);
     await expect(membership.promote(added.id, { timeoutMs: 600 })).rejects.toThrow('has not caught up in time');
@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     await writing.goesOn();
   });
 
-  test('one that is killed comes back with everything', async () => {
+  test('a killed etcd comes back with everything', async () => {
     const leader = await leaderIndex();
     const { process: etcd } = processOf(leader);
     const pid = etcd.status.pid ?? 0;
@@ -141,16 +141,16 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
 });
 
 interface Writing {
-  /** Resolves when more writes were acknowledged. */
+  /** Resolves when further writes were acknowledged. */
   goesOn(): Promise<void>;
   /** Writes that were not acknowledged. */
   failed(): number;
-  /** One line for each write that was acknowledged and is lost, or was refused and is there. */
+  /** One line for each acknowledged write that is lost, and for each refused one that is present. */
   wrong(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** As many writes as the processor can do would show no more. */
+/** Writing as fast as the processor allows would show no more. */
 const betweenWritesMs = 10;
 
 function startWriting(store: Store): Writing {

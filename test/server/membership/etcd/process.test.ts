@@ -1,4 +1,4 @@
-// The etcd of a host runs as long as its daemon, comes back when it is killed, and says in words why it cannot run.
+// The etcd of a host runs as long as its daemon, comes back when it is killed, and reports why it cannot run.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
 
   const open = (address: string) => openEtcdStore({ endpoints: [address], name: 'x', tls: nest.tls, attemptMs: 500 });
 
-  test('keeps records over its end by SIGKILL, and is told about in the log', async () => {
+  test('keeps records over SIGKILL, and its end is logged', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
     const store = await open(start.clientAddress);
@@ -69,7 +69,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     await again.close();
   });
 
-  test('does not start where another program listens, and goes on trying when it shall', async () => {
+  test('does not start where another program listens, and keeps retrying if requested', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     const port = Number(start.clientAddress.split(':')[1]);
     const other = createServer().listen(port, '127.0.0.1');
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     await store.close();
   });
 
-  test('takes no client without a certificate of the cluster', async () => {
+  test('refuses clients without a certificate of the cluster', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
     const stranger = await openEtcdNest();
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     expect(etcd.status.restarts).toBe(0);
   });
 
-  test('says that its disk is full, and runs when there is room', async (context) => {
+  test('reports a full disk, and runs again when there is room', async (context) => {
     const { process: etcd, start } = await nest.member('m0', alone);
     mkdirSync(start.dir, { recursive: true });
     const tmpfs = ['-t', 'tmpfs', '-o', 'size=30m,mode=0700', 'tmpfs', start.dir];
@@ -146,7 +146,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
 
   test('the etcd of a host that an earlier daemon left behind is ended first', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
-    // A program that says it works on the data, as an etcd on a host without setpriv would.
+    // A program whose arguments claim the data, as an etcd on a host without setpriv would.
     const leftover = spawn('/bin/sh', ['-c', 'while :; do sleep 0.1; done', `--data-dir=${join(start.dir, 'data')}`]);
     const ended = once(leftover, 'exit');
     await etcd.start(start);
@@ -155,7 +155,7 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     writeFileSync(join(start.dir, 'etcd.pid'), String(leftover.pid));
     await etcd.start(start);
     await ended;
-    // The process id of somebody else is left alone.
+    // Another program's process is left alone.
     await etcd.stop();
     writeFileSync(join(start.dir, 'etcd.pid'), String(process.pid));
     await etcd.start(start);

@@ -1,4 +1,4 @@
-// The pure parts of the etcd of a cluster: its command line, its log, why it ended, when it is started again, its certificates.
+// The pure parts of a cluster's etcd: its command line, its log, why it ended, when it is restarted, its certificates.
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { onlyIssuer, makeEtcdCertificates } from '../../../../server/membership/etcd/certificates.ts';

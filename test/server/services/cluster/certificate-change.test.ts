@@ -61,7 +61,7 @@ describe('a member that is asked for another certificate of the cluster', () => 
     return { certificates, other, published, warnings, clock, change, ask };
   }
 
-  test('serves with it, says so, and answers when the other one serves with it', async () => {
+  test('serves it, publishes that, and answers when the other one serves it', async () => {
     const { certificates, other, published, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
     let isAnswered = false;
@@ -76,7 +76,7 @@ describe('a member that is asked for another certificate of the cluster', () => 
     change.close();
   });
 
-  test('waits for none that is offline, and not for ever for one that says nothing, whose name is in the log', async () => {
+  test('waits for no offline member, and not endlessly for a silent one, which is named in the log', async () => {
     const { other, warnings, clock, change, ask } = await makeMember();
     other.isPresent = false;
     await ask(await serverPair('third'));
@@ -87,7 +87,7 @@ describe('a member that is asked for another certificate of the cluster', () => 
     change.close();
   });
 
-  test('a request that another one has overtaken ends without waiting', async () => {
+  test('a superseded request ends without waiting', async () => {
     const { certificates, other, published, change, ask } = await makeMember();
     const overtaken = ask(await serverPair('fifth'));
     await until(() => published.length > 0);

@@ -62,7 +62,7 @@ async function world(mayEnd: Promise<void>) {
   return { records, definitions, pools, removed, isBegun };
 }
 
-test('a look at the definitions leaves a creation under way alone, and the same name is taken meanwhile', async () => {
+test('realising the definitions leaves a running creation alone, and its name is taken', async () => {
   let end = (): void => {};
   const { definitions, pools, removed, isBegun } = await world(new Promise((resolve) => (end = resolve)));
   const creating = definitions.create(pool);
@@ -75,7 +75,7 @@ test('a look at the definitions leaves a creation under way alone, and the same 
   expect([removed, pools.get('fast')?.isReady]).toEqual([[], true]);
 });
 
-test('a creation that an earlier daemon of this member left is undone', async () => {
+test('an unfinished creation of an earlier daemon of this member is undone', async () => {
   const { records, definitions, pools, removed } = await world(Promise.resolve());
   pools.set('fast', { config: {}, description: '', isReady: true });
   await records.commit((changes) => changes.put('poolDefinitions', 'fast', left));

@@ -26,7 +26,7 @@ const plan = (containers: readonly LostContainer[], more: Partial<LostMember> = 
   planHealing({ containers, volumes: [], sharedPools: new Set(['nfs']), changing: new Set(), ...more });
 
 describe('the plan', () => {
-  test('containers on shared pools go, each by itself', () => {
+  test('containers on shared pools move, each alone', () => {
     expect(plan([container('a'), container('b')])).toEqual({
       units: [
         { containers: ['a'], volumes: [] },
@@ -61,7 +61,7 @@ describe('the plan', () => {
     expect(plan([container('a', { devices })]).units).toHaveLength(1);
   });
 
-  test('a volume of a container that stays does so, and so do all that share one with it, also in a chain', () => {
+  test('a volume of a container that stays also stays, and so do all containers that share one, even in a chain', () => {
     const containers = [
       container('far', { volumes: ['nfs/2'] }),
       container('near', { volumes: ['nfs/1', 'nfs/2'] }),
@@ -80,7 +80,7 @@ describe('the plan', () => {
     ]);
   });
 
-  test('containers that have volumes in common go together with them, also in a chain; unused volumes go by themselves', () => {
+  test('containers with common volumes move together, even in a chain; unused volumes move alone', () => {
     const containers = [
       container('a', { volumes: ['nfs/1'] }),
       container('b', { volumes: ['nfs/2'] }),
@@ -94,7 +94,7 @@ describe('the plan', () => {
     ]);
   });
 
-  test('others wait for longer than a member needs to end what runs there, whatever the threshold says', () => {
+  test('healing waits for longer than a member needs to end its containers, whatever the threshold', () => {
     expect(healingWaitMs(60, 20)).toBe(60_000);
     expect(healingWaitMs(1, 20)).toBe((20 + fenceMarginSeconds) * 1000);
   });

@@ -1,4 +1,4 @@
-// Where containers of a lost member go on: within the group that they were made for.
+// Where containers of a lost member start: within the group that they were made for.
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../../server/membership/members.ts';
 import type { Records } from '../../../../server/records/records.ts';

@@ -112,7 +112,7 @@ describe('creating a container', () => {
     expect([answer.status, details(answer.body)]).toEqual([status, paths]);
   });
 
-  test('as a copy takes config, devices, profiles and files, and of the volatile keys only the base image', async () => {
+  test('a copy takes config, devices, profiles and files, and of the volatile keys only the base image', async () => {
     await createContainer(daemon, 'origin', {
       source: { type: 'image', alias: 'alpha/one' },
       config: { 'user.a': '1', 'user.b': '2' },
@@ -199,7 +199,7 @@ describe('creating a container', () => {
     expect([answer.status, answer.body.metadata.code]).toEqual([409, 'exists']);
   });
 
-  test('creating a container of twenty creations of one name at once exactly one succeeds', async () => {
+  test('exactly one of twenty concurrent creations of one name succeeds', async () => {
     const name = fresh();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => daemon.call('POST', '/1.0/containers', { name, source: emptySource })),
@@ -443,7 +443,7 @@ describe('renaming a container', () => {
     expect((await daemon.call('POST', '/1.0/containers/nobody', { name: 'x' })).status).toBe(404);
   });
 
-  test('renaming a container of a running one is refused', async () => {
+  test('renaming a running container is refused', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     await setState(daemon, name, 'start');
@@ -505,7 +505,7 @@ describe('deleting a container', () => {
     await daemon.ok('DELETE', `/1.0/containers/${own}`);
   });
 
-  test('deleting a container of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
+  test('the deletion of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
     const name = fresh();
     await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
     for (const how of [{ force: true }, {}]) {
@@ -519,7 +519,7 @@ describe('deleting a container', () => {
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   });
 
-  test('ten times at once succeeds once; the others fail', async () => {
+  test('ten concurrent deletions succeed once; the others fail', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     const answers = await Promise.all(

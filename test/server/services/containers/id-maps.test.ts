@@ -351,7 +351,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('raw.idmap gives root of the host, which needs no line in any file, and the others as without it', async () => {
+  test('raw.idmap may map root of the host, without an entry in any file, and leaves the rest unchanged', async () => {
     const name = fresh();
     const mine = join(base, 'of-root');
     mkdirSync(mine, { mode: 0o700 });

@@ -40,6 +40,6 @@ test('a container that only changes its project keeps its identity', () => {
   });
 });
 
-test('the key is the server’s to write', () => {
+test('only the server writes the key', () => {
   expect(validateContainerConfig({ [instanceIdKey]: id }, { profile: true })).toHaveLength(1);
 });

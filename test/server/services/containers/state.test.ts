@@ -292,7 +292,7 @@ describe('a container that ends by itself', () => {
     listening.close();
   });
 
-  test('and is ephemeral is deleted; a reboot from inside does not count as an end', async () => {
+  test('is deleted if ephemeral; a reboot from inside does not count as an end', async () => {
     const name = await containerIn('Running', { ephemeral: true });
     const listening = await daemon.listen('lifecycle');
     await daemon.sim.reboot(name);
@@ -304,7 +304,7 @@ describe('a container that ends by itself', () => {
     listening.close();
   });
 
-  test('while no daemon runs stays stopped at the next start, and is deleted when ephemeral', async () => {
+  test('stays stopped if no daemon ran, and is deleted if ephemeral', async () => {
     await withDaemon({}, async (own) => {
       await seed(own);
       await createContainer(own, 'a');
@@ -336,7 +336,7 @@ describe('ephemeral containers', () => {
   });
 });
 
-test('a start tells the runtime before it is prepared, so that what takes its time begins at once; a refused one does not', async () => {
+test('a start notifies the runtime before its preparation, so that slow work begins at once; a refused one does not', async () => {
   const name = await containerIn('Stopped');
   const runtime: RuntimeDriver = daemon.host.runtime;
   const published: string[] = [];

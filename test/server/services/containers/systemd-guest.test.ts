@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await booted()).toBe('running');
   });
 
-  test('systemd ends in a clean stop its units in order, within its time', async () => {
+  test('a clean stop ends the units of systemd in order, within its timeout', async () => {
     const stopped = await setState(daemon, 'deb', 'stop', { timeout: 60 });
     expect(stopped.err).toBe('');
     expect(await statusOf(daemon, 'deb')).toBe('Stopped');

@@ -84,7 +84,7 @@ describe('an image of two projects', () => {
     expect([existsSync(file(fingerprint)), unpacked(fingerprint)]).toEqual([false, false]);
   });
 
-  test('an image of two projects that is deleted in both, or added in one, at the same moment is whole or gone', async () => {
+  test('an image that is deleted in both projects, or added in one, concurrently is complete or gone', async () => {
     for (let round = 0; round < 12; round += 1) {
       const bytes = tarball();
       const fingerprint = await uploaded('red', bytes);
@@ -99,7 +99,7 @@ describe('an image of two projects', () => {
     }
   });
 
-  test('an image of two projects that is damaged is whole for all projects once one of them, or another, uploads it again', async () => {
+  test('a damaged image of two projects is repaired for all once any project uploads it again', async () => {
     const bytes = tarball();
     const fingerprint = await uploaded('red', bytes);
     await uploaded('blue', bytes);
@@ -112,7 +112,7 @@ describe('an image of two projects', () => {
     }
   });
 
-  test('keeps its file over restarts, and a restart removes the files of none', async () => {
+  test('keeps its file over restarts, which remove the file of no image', async () => {
     const bytes = tarball();
     const fingerprint = await uploaded('red', bytes);
     writeFileSync(join(daemon.dir, 'images', 'f'.repeat(64)), 'nobody has it');
@@ -147,7 +147,7 @@ describe('an image of another project', () => {
     ],
   ];
 
-  test.each(ways)('is answered like one that nobody has: %s', async (_name, ask) => {
+  test.each(ways)('is answered like a missing one: %s', async (_name, ask) => {
     const fingerprint = await uploaded('red', tarball(), { 'x-svc-public': 'true' });
     await useIn('red', `u${fingerprint.slice(0, 8)}`, { fingerprint });
     const answers: unknown[] = [];

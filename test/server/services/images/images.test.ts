@@ -164,7 +164,7 @@ describe('uploading an image', () => {
     expect(sha((await daemon.call('GET', `/1.0/images/${fingerprint}/export`)).bytes)).toBe(fingerprint);
   });
 
-  test('ten times at once makes it once', async () => {
+  test('ten concurrent uploads of an image make it once', async () => {
     const bytes = tarball();
     const operations = await Promise.all(Array.from({ length: 10 }, () => upload(bytes)));
     expect(operations.filter((operation) => operation.status === 'Success')).toHaveLength(1);

@@ -55,7 +55,7 @@ describe('operations', () => {
 describe('events', () => {
   const listen = (query: string) => listenOn(`ws+unix://${daemon.socketPath}:/1.0/events${query}`);
 
-  test('are those of the project of the listener, or of all', async () => {
+  test('events belong to the project of the listener, or to all', async () => {
     const [inA, inB, everywhere] = await Promise.all([
       listen('?project=a&type=lifecycle'),
       listen('?project=b&type=lifecycle'),
@@ -78,7 +78,7 @@ describe('events', () => {
     for (const listening of [inA, inB, everywhere]) listening.close();
   });
 
-  test('events of no project are heard in each', async () => {
+  test('events without a project are delivered in every project', async () => {
     const inA = await listen('?project=a&type=lifecycle');
     await daemon.call('POST', '/1.0/storage-pools', { name: 'heard', driver: 'dir' });
     await inA.next((event) => (event.metadata as { source: string }).source === '/1.0/storage-pools/heard');

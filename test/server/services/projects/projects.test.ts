@@ -1,4 +1,4 @@
-// Projects over the wire: what can be made, changed and deleted, and what is refused with its reason.
+// Projects over the wire: creating, changing and deleting them, and refusals with their reason.
 import { describe, expect, test } from 'vitest';
 import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
@@ -113,7 +113,7 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  test('takes the default profile along', async () => {
+  test('also deletes the default profile', async () => {
     const path = await project('gone');
     expect((await daemon.call('DELETE', path)).status).toBe(202);
     expect((await daemon.call('GET', path)).status).toBe(404);
@@ -121,7 +121,7 @@ describe('a deletion', () => {
     expect((await daemon.get(path)).used_by).toHaveLength(1);
   });
 
-  test('is refused with the names of what is in the project', async () => {
+  test('is refused with the names of the objects in the project', async () => {
     const path = await project('held');
     await daemon.call('POST', '/1.0/profiles?project=held', { name: 'p1' });
     await makeContainerIn(daemon, 'held', 'web');

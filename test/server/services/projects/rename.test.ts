@@ -1,4 +1,4 @@
-// A renamed project keeps everything in it; what is refused, and what restricted certificates and old names become.
+// A renamed project keeps everything in it; refusals, restricted certificates and old names.
 import { expect, test } from 'vitest';
 import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
@@ -6,7 +6,7 @@ import { makePair } from '../../../support/daemons/tls.ts';
 
 const daemon = await seededDaemon();
 
-test('containers with snapshots and backups, profiles and volumes come along', async () => {
+test('containers with snapshots and backups, profiles and volumes follow the rename', async () => {
   await makeProject(daemon, 'before', { 'user.a': 'b' });
   const pool = '/1.0/storage-pools/default/volumes/custom';
   expect((await daemon.call('POST', `${pool}?project=before`, { name: 'data' })).status).toBeLessThan(300);
@@ -69,7 +69,7 @@ test('a taken, a bad and a missing name are refused, and the project default sta
   expect(await rename('default', 'three')).toBe(403);
 });
 
-test('requests while it is renamed are asked to try again, and find it afterwards under its new name', async () => {
+test('requests during the rename are told to retry, and later find the project under its new name', async () => {
   await makeProject(daemon, 'busy');
   for (let index = 0; index < 8; index += 1) await makeContainerIn(daemon, 'busy', `c${index}`);
   const { body } = await daemon.call('POST', '/1.0/projects/busy', { name: 'idle' });

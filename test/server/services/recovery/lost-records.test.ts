@@ -1,4 +1,4 @@
-// A daemon whose records are lost brings back what its pools have copies of: twice the same, without touching what no copy tells of.
+// A daemon that lost its records restores them from the copies in its pools: idempotent, and without touching objects without a copy.
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('a pool of dri
     await until(() => loopsBelow(daemon.dir).length === 0);
   });
 
-  test('brings back everything about it, and lists a volume that no copy tells of', async () => {
+  test('restores all records about it, and lists a volume without a copy', async () => {
     const before = await objects(daemon);
     await mkdir(place('custom', 'stranger'));
     await writeFile(place('custom', 'stranger', 'file'), 'mine');
@@ -109,7 +109,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('a pool of dri
     await daemon.ok('PUT', '/1.0/containers/c1/state', { action: 'stop', force: true });
   });
 
-  test('is found by its source where the whole state directory is lost', async () => {
+  test('is found by its source if the whole state directory is lost', async () => {
     if (driver !== 'dir') return;
     const other = await makeDaemon();
     try {

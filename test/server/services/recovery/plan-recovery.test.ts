@@ -1,4 +1,4 @@
-// What comes back of the copies in pools: decisions without a disk.
+// Which copies in pools are restored: decisions without a disk.
 import { describe, expect, test } from 'vitest';
 import type { ContainerDocument, PoolDocument } from '../../../../server/records/documents.ts';
 import { fileOf, readCopy, type CopiedRecord } from '../../../../server/services/recovery/copied-records.ts';
@@ -36,18 +36,18 @@ const here = (...records: readonly CopiedRecord[]): Here => ({
 const c: CopiedRecord = { kind: 'containers', name: 'c', document: container('1') };
 
 describe('recovery', () => {
-  test('leaves a container alone whose name another one has, and says so', () => {
+  test('skips a container whose name another one has, and says so', () => {
     const other: CopiedRecord = { kind: 'containers', name: 'c', document: container('2') };
     const plan = planRecovery([content([c])], here(other));
     expect(plan).toMatchObject({ puts: [], kept: [{ name: 'c', reason: 'another one has its name now' }] });
   });
 
-  test('brings no container back whose volume is gone', () => {
+  test('restores no container without its volume', () => {
     const plan = planRecovery([content([c], { containers: new Map() })], here());
     expect(plan).toMatchObject({ puts: [], kept: [{ name: 'c', reason: 'its volume in the pool p is gone' }] });
   });
 
-  test('does not use the copy that a move between pools has left behind', () => {
+  test('ignores the copy that a move between pools left behind', () => {
     const moved: CopiedRecord = { kind: 'containers', name: 'c', document: container('1', { pool: 'q' }) };
     const plan = planRecovery([content([moved])], here());
     expect(plan).toMatchObject({ puts: [], kept: [], unknown: [{ pool: 'p', name: 'c', isKnown: false }] });
@@ -63,7 +63,7 @@ describe('recovery', () => {
     expect(planRecovery(two, here()).puts).toEqual([recent]);
   });
 
-  test('keeps a profile that differs from its copy, unless it is as a new server has it', () => {
+  test('keeps a profile that differs from its copy, unless it is the default of a new server', () => {
     const copy: CopiedRecord = {
       kind: 'profiles',
       name: 'default',
@@ -83,7 +83,7 @@ describe('recovery', () => {
     expect(planRecovery([content([copy])], here(own))).toMatchObject({ puts: [], kept: [{ name: 'default' }] });
   });
 
-  test('lists snapshots of a known volume that no copy tells of', () => {
+  test('lists snapshots of a known volume without a copy', () => {
     expect(planRecovery([content([c])], here()).unknown).toEqual([
       { pool: 'p', type: 'container', name: 'c', snapshots: ['s'], isKnown: true },
     ]);

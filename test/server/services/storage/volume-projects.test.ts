@@ -129,7 +129,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect((await copy({ name: fresh(), source: { name, pool, project: 'nowhere' } })).status).toBe(404);
   });
 
-  test.each([false, true])('a move into another project takes everything along (another pool: %s)', async (away) => {
+  test.each([false, true])('a move into another project includes everything (another pool: %s)', async (away) => {
     const to = away ? 'second' : pool;
     const name = await made('red', pool);
     write(pool, `red%${name}`, 'then');
@@ -208,7 +208,7 @@ describe('a volume of another project', () => {
     ],
     ['disk of a container that is there', (name) => ['PATCH', '/1.0/containers/there', { devices: disk('dir', name) }]],
   ];
-  test.each(ways)('is answered like one that nobody has: %s', async (_title, ask) => {
+  test.each(ways)('is answered like a missing one: %s', async (_title, ask) => {
     const name = await made('red', 'dir');
     write('dir', `red%${name}`, 'mine');
     await daemon.ok('POST', custom('dir', name, 'red', 'snapshots'), { name: 's' });
@@ -233,7 +233,7 @@ describe('a volume of another project', () => {
     expect((await daemon.get(custom('dir', name, 'red', 'snapshots'))) as string[]).toHaveLength(1);
   });
 
-  test('is made with no name that is another one’s', async () => {
+  test('cannot be created under a name of another project', async () => {
     for (const name of ['red%x', 'a/b', '..', 'a b'])
       expect((await daemon.call('POST', at(volumes('dir', 'custom'), 'blue'), { name })).status).toBe(400);
   });

@@ -60,7 +60,7 @@ describe('scheduled snapshots', () => {
     await stopSchedule(red, 'red');
   });
 
-  test('go on with the other volumes when the pattern of one gives no name', async () => {
+  test('continue with the other volumes when the pattern of one gives no name', async () => {
     // Valid when it was set; every name that it can give is taken or too long then.
     const long = await made({ ...everyMinute, 'snapshots.pattern': 'x'.repeat(64) });
     const good = await made(everyMinute);
@@ -73,7 +73,7 @@ describe('scheduled snapshots', () => {
 });
 
 describe('expiry', () => {
-  test('deletes within a minute what has expired, in all projects; a later or unset end keeps', async () => {
+  test('deletes expired snapshots within a minute, in all projects; a later or unset expiry keeps them', async () => {
     const name = await made();
     const red = await made({}, 'default', 'red');
     await take(name, { name: 'soon', expires_at: inMinutes(1) });
@@ -140,7 +140,7 @@ test('keys with wrong values are refused, of volumes and of pools', async () => 
   for (const key of Object.keys(ofPool)) expect(messageOf(pool)).toContain(`config.${key}`);
 });
 
-test('volume.snapshots.* of a pool are for its new volumes that say nothing else; older ones stay as they are', async () => {
+test('volume.snapshots.* of a pool are defaults of its new volumes; older ones stay unchanged', async () => {
   await daemon.call('POST', '/1.0/storage-pools', { name: 'timed', driver: 'dir' });
   const old = await made({}, 'timed');
   const config = { 'volume.snapshots.schedule': '@yearly', 'volume.snapshots.expiry': '3d' };

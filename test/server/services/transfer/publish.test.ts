@@ -1,5 +1,5 @@
-// Publishing containers and snapshots over the real daemon: the contents of the image, a container made from it, refusals, and the
-// state after a failure (spec 4.8; real system 14.2).
+// Publishing containers and snapshots over the real daemon: the contents of the image, a container made from it, refusals, and the state
+// after a failure (spec 4.8; real system 14.2).
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ describe('the expiry of a published image', () => {
   const expiryOf = async (more: object): Promise<string> =>
     (await daemon.get(`/1.0/images/${fingerprintOf(await publish(daemon, source, more))}`)).expires_at;
 
-  test('is what the request says, in UTC; without it, or with the zero time, what its metadata say', async () => {
+  test('is the one of the request, in UTC; without it, or with the zero time, the one of its metadata', async () => {
     const own = await expiryOf({});
     expect(own).not.toContain('2031');
     expect(await expiryOf({ expires_at: '0001-01-01T00:00:00Z', properties: { n: '1' } })).toBe(own);
@@ -192,7 +192,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await setState(daemon, name, 'stop', { force: true });
   });
 
-  test.skipIf(isOff || !isRoot)('whose files belong to the ids of the host is published with its own ids', async () => {
+  test.skipIf(isOff || !isRoot)('a container whose files have host ids is published with its own ids', async () => {
     const name = unique('c');
     await createContainer(daemon, name);
     // Where the host cannot map ids at mount, a start changes the owners of the files to these.

@@ -1,4 +1,4 @@
-// How a warning continues, and how the book of warnings writes: in memory, with a clock that stands still.
+// The next state of a warning, and the warning book's writes: in memory, with a stopped clock.
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../server/lib/log.ts';
 import type { WarningDocument } from '../../../../server/records/documents.ts';
@@ -61,7 +61,7 @@ describe('the next state of a warning', () => {
     expect(nextWarning(document({ status: 'resolved' }), seenAt(1))).toMatchObject({ status: 'new', count: 2 });
   });
 
-  test('the end of a cause keeps what was seen last, and of none makes no warning', () => {
+  test('the end of a cause keeps its last sighting, and without a cause makes no warning', () => {
     expect(nextWarning(document(), overAt(3))).toMatchObject({
       status: 'resolved',
       count: 1,
@@ -79,7 +79,7 @@ describe('the next state of a warning', () => {
     });
   });
 
-  test('two sightings joined say the same as one after the other', () => {
+  test('two merged sightings equal one after the other', () => {
     const kinds = [seenAt, overAt] as const;
     for (const first of kinds)
       for (const second of kinds)
@@ -93,7 +93,7 @@ describe('the next state of a warning', () => {
           }
   });
 
-  test('a message is cut, and a resolved warning expires after a day', () => {
+  test('a message is truncated, and a resolved warning expires after a day', () => {
     const long = seenAgain(undefined, { type: 'undo', uuid: 'x', message: 'm'.repeat(5_000), at: at(0) });
     expect(nextWarning(undefined, long)?.lastMessage).toHaveLength(1_000);
     const resolved = document({ status: 'resolved' });
@@ -105,7 +105,7 @@ describe('the next state of a warning', () => {
     ]);
   });
 
-  test('the resolved, the harmless and the old go first when there are too many', () => {
+  test('resolved, harmless and old warnings are removed first when there are too many', () => {
     const all = [
       { id: 'high', document: document({ severity: 'high' }) },
       { id: 'old', document: document({ lastSeenAt: at(1) }) },
@@ -195,7 +195,7 @@ describe('the book of warnings', () => {
     expect(await writes()).toBe(before);
   });
 
-  test('keeps a bounded number, the severe ones before the others', async () => {
+  test('keeps a limited number, severe ones first', async () => {
     const { book, records, minutes } = await makeBook();
     book.seen('pool', 'gone', { kind: 'pools', name: 'p' });
     for (let count = 0; count < maxWarnings + 50; count += 1) book.seen('imageUpdate', 'no answer', image(`a${count}`));
@@ -209,7 +209,7 @@ describe('the book of warnings', () => {
     expect(entities.filter((name) => name.startsWith('b'))).toHaveLength(70);
   });
 
-  test('what the store has no room for is shown, and written when there is room', async () => {
+  test('a warning that the store has no room for is shown, and written when there is room', async () => {
     let isFull = true;
     const { book, records } = await makeBook(() => isFull);
     book.seen('diskFull', 'no room');

@@ -1,4 +1,4 @@
-// Warnings that are being written down: counted once, also while the records show them before the store has answered.
+// Warnings that are being stored: counted once, even while the records show them before the store has answered.
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../../server/lib/log.ts';
 import type { WarningDocument } from '../../../../server/records/documents.ts';

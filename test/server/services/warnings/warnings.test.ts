@@ -1,4 +1,4 @@
-// Warnings over the real daemon on the simulation: what is warned of, when that is over, and how clients deal with it.
+// Warnings over the real daemon on the simulation: their causes, their end, and how clients handle them.
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -46,7 +46,7 @@ async function warning(type: string, entity: string, status: string): Promise<Js
 }
 const autostart = 'Failed to autostart instance';
 
-describe('what is warned of', () => {
+describe('the causes of warnings', () => {
   test('a container that does not start with the daemon, until it starts', async () => {
     await createContainer(daemon, 'auto', { config: { 'boot.autostart': 'true' } });
     broken.start = 'auto';
@@ -67,7 +67,7 @@ describe('what is warned of', () => {
     expect(await find(autostart, '/1.0/containers/auto')).toEqual(over);
   });
 
-  test('a network that does not come up, which is tried again each minute', async () => {
+  test('a network that does not come up, which is retried each minute', async () => {
     const config = { 'ipv4.address': 'none', 'ipv6.address': 'none' };
     await daemon.call('POST', '/1.0/networks', { name: 'gtywn0', config });
     broken.up = 'gtywn0';
@@ -85,7 +85,7 @@ describe('what is warned of', () => {
     await until(async () => (await find('Network unavailable', '/1.0/networks/gtywn0')) === undefined);
   });
 
-  test('a storage pool whose directory goes, and comes back', async () => {
+  test('a storage pool whose directory vanishes, and returns', async () => {
     const folder = join(daemon.dir, 'storage-pools', 'default');
     renameSync(folder, `${folder}-away`);
     minutes.pass(minuteMs);
@@ -123,7 +123,7 @@ describe('what is warned of', () => {
       await daemon.call('PATCH', path, { config: { 'snapshots.schedule': '' } });
   });
 
-  test('what the host lacks, of limits only when a container has them', async () => {
+  test('missing features of the host, for limits only if a container has them', async () => {
     expect(await warning('AppArmor support has been disabled', '', 'new')).toMatchObject({
       severity: 'low',
       project: '',
@@ -223,7 +223,7 @@ describe('the objects of warnings', () => {
   });
 });
 
-describe('what clients do with a warning', () => {
+describe('actions of clients on a warning', () => {
   const type = 'AppArmor support has been disabled';
 
   test('it is acknowledged, made new again and deleted, with an event each', async () => {

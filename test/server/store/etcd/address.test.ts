@@ -1,4 +1,4 @@
-// Addresses of an etcd: which are taken, and what is said about the others.
+// Addresses of an etcd: accepted ones, and messages about refused ones.
 import { expect, test } from 'vitest';
 import { isEtcdAddress, parseEtcdAddress } from '../../../../server/store/etcd/address.ts';
 

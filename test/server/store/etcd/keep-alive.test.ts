@@ -1,4 +1,4 @@
-// Renewals of leases share one stream; when it carries nothing any more, the next renewal goes another way.
+// Renewals of leases share one stream; when it stops carrying answers, the next renewal uses another one.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { EtcdLink } from '../../../../server/store/etcd/link.ts';
 import { KeepAlive } from '../../../../server/store/etcd/keep-alive.ts';
@@ -45,7 +45,7 @@ describe.skipIf(etcdMissing() !== undefined)('renewals', () => {
     expect((await streams()) - before).toBe(1);
   });
 
-  test('go another way after one without an answer, and after the stream has ended', async () => {
+  test('use another stream after a renewal without an answer, and after the stream has ended', async () => {
     await open();
     const lease = await grant();
     expect(await renewals.renew(lease)).toBe(ttlSeconds);

@@ -94,18 +94,18 @@ describe.skipIf(missing !== undefined)('etcd', () => {
       await expect(open(tls, 1_000)).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
-  test('etcd that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
+  test('an etcd that allows too few operations in a transaction is refused with the flag to set', async () => {
     const etcd = await startEtcd({ flags: ['--max-txn-ops', '64'] });
     onTestFinished(() => etcd.stop());
     await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'small' })).rejects.toThrow('--max-txn-ops=128');
   });
 
-  test('etcd that was replaced by another one with less history is noticed, and nothing is read from it', async () => {
+  test('an etcd replaced by another one with less history is noticed, and not read', async () => {
     const first = await startEtcd();
     const second = await startEtcd();
     try {
       const endpoints = [...first.endpoints, ...second.endpoints];
-      // Nobody listens where the first one was: it is left at once then, and not before.
+      // No server listens at the first address: it is left at once then, and not before.
       const store = await openEtcdStore({ endpoints, name: 'same', attemptMs: 30_000 });
       await store.txn([], [put('/a')]);
       await first.kill(0);

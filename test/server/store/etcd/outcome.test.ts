@@ -1,4 +1,4 @@
-// Writes whose answer, or whose request, is lost on the way: they are applied exactly once, and the caller learns the revision.
+// Writes whose answer, or whose request, is lost: they are applied exactly once, and the caller learns the revision.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
@@ -9,11 +9,11 @@ import { del, put, text, watched } from '../../../support/store/watching.ts';
 
 const missing = etcdMissing();
 
-describe.skipIf(missing !== undefined)('a store that loses its way to one of two endpoints', () => {
+describe.skipIf(missing !== undefined)('a store that loses one of two endpoints', () => {
   let etcd: TestEtcd;
   let relay: Relay;
   let store: Store;
-  /** Another client, which sees what is really there. */
+  /** Another client, which sees the real state. */
   let other: Store;
 
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
     expect((await other.range('/')).records.map(({ key }) => key)).toEqual(['/~mark']);
   });
 
-  test('a write that is on its way for long is refused when it arrives', async () => {
+  test('a delayed write is refused when it arrives', async () => {
     await store.txn([], [put('/a', '1')]);
     relay.cut('both');
     const { rev } = await store.txn([], [put('/a', 'from the lost way')]);
@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
     expect(rev).toBeLessThan(record?.modRev ?? 0);
   });
 
-  test('a compare that never held is a plain refusal, also without an answer at first', async () => {
+  test('a failed compare is a plain refusal, even if the first answer is lost', async () => {
     await store.txn([], [put('/a', '1')]);
     relay.cut('answers');
     expect(await store.txn([{ key: '/a', modRev: 0 }], [put('/a', '2')])).toMatchObject({ ok: false });
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
     expect(text((await other.get('/a'))?.value)).toBe('1');
   });
 
-  test.each(['answers', 'both'] as const)('deletes as many as it may once when it loses %s', async (which) => {
+  test.each(['answers', 'both'] as const)('deletes the maximum once when it loses %s', async (which) => {
     const keys = Array.from({ length: storeLimits.opsPerTxn }, (_, n) => `/many/${n}`);
     const deletes = keys.map((key) => del(key));
     await store.txn(
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
 });
 
 describe.skipIf(missing !== undefined)('a store without a quorum', () => {
-  test('answers Unavailable in bounded time and goes on when the quorum is back', async () => {
+  test('answers Unavailable in bounded time and recovers when the quorum is back', async () => {
     const etcd = await startEtcd({ members: 3 });
     onTestFinished(() => etcd.stop());
     const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'quorum', attemptMs: 400, totalMs: 1_500 });
@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)('a store without a quorum', () => {
     await store.close();
   });
 
-  test('nobody at the address is Unavailable', async () => {
+  test('an address without a server is Unavailable', async () => {
     const nobody = { endpoints: ['127.0.0.1:1'], name: 'x', attemptMs: 200, totalMs: 300 };
     await expect(openEtcdStore(nobody)).rejects.toMatchObject({ code: 'Unavailable' });
   });

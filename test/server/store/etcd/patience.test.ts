@@ -1,4 +1,4 @@
-// A call to an etcd that is slow for all: its attempts get more time, and it ends in bounded time all the same.
+// A call to a slow etcd: its attempts get more time, and it still ends in bounded time.
 import { Server, ServerCredentials, type ServerUnaryCall, type UntypedHandleCall } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
 import { EtcdLink } from '../../../../server/store/etcd/link.ts';
@@ -30,7 +30,7 @@ test('members that refuse at once take no time from the others', () => {
   expect([1, 2, 3].map((members) => patience.limitMs(members))).toEqual([4_000, 2_000, 2_000]);
 });
 
-test('it is over when the time for all attempts is', () => {
+test('the call ends with the time for all attempts', () => {
   let now = 50;
   const patience = new Patience(limits, () => now);
   now = 10_049;
@@ -39,7 +39,7 @@ test('it is over when the time for all attempts is', () => {
   expect(patience.isOver).toBe(true);
 });
 
-test('an etcd that needs longer than the first limit is heard', async () => {
+test('an etcd slower than the first limit gets its answer through', async () => {
   const needsMs = 300;
   const status = (call: ServerUnaryCall<object, object>, done: (error: null, answer: object) => void): void => {
     const hasTime = Number(call.getDeadline()) - Date.now() > needsMs;

@@ -1,4 +1,4 @@
-// A member of etcd that stops working is left before the limit of a call; one that is only slow is waited for.
+// A member of etcd that stops working is left before the limit of a call; a slow one is waited for.
 import { expect, test } from 'vitest';
 import { EtcdFailure } from '../../../../server/store/etcd/failure.ts';
 import { EtcdLink } from '../../../../server/store/etcd/link.ts';
@@ -11,7 +11,7 @@ import { until } from '../../../support/until.ts';
 const missing = etcdMissing();
 if (missing !== undefined) console.log(`skipped: the pulse of an etcd: ${missing}`);
 
-/** A member that is asked for nothing but its status. */
+/** A member that only answers with its status. */
 function memberWith(status: () => Promise<{ leader: string; term?: number }>): {
   readonly member: Member;
   readonly asked: string[];
@@ -24,7 +24,7 @@ function memberWith(status: () => Promise<{ leader: string; term?: number }>): {
   return { member: { endpoint: 'one', call } as unknown as Member, asked };
 }
 
-/** A call that is answered when the test says so. */
+/** A call that the test answers. */
 function call() {
   let answer = (): void => {};
   const begin = (over: AbortSignal): Promise<string> =>
@@ -52,7 +52,7 @@ test.each([
   await expect(new Pulse().watching(member, { limitMs: 20, term: 0 }, call().begin)).rejects.toThrow('given up');
 });
 
-test('a call that began under a leader which is one no more is given up, and its member is kept', async () => {
+test('a call that began under a former leader is given up, and its member is kept', async () => {
   let term = 4;
   const { member, asked } = memberWith(() => Promise.resolve({ leader: '7', term }));
   const waiting = new Pulse().watching(member, { limitMs: 20, term: 4 }, call().begin);
@@ -62,7 +62,7 @@ test('a call that began under a leader which is one no more is given up, and its
   await expect(waiting).rejects.toMatchObject({ cause: { kind: 'unreachable', hasNewLeader: true, isLate: false } });
 });
 
-test('a call that began before any term was known is given up when the term changes after a first look', async () => {
+test('a call that began before any term was known is given up when the term changes after a first check', async () => {
   let term = 4;
   const { member, asked } = memberWith(() => Promise.resolve({ leader: '7', term }));
   const waiting = new Pulse().watching(member, { limitMs: 20, term: 0 }, call().begin);
@@ -128,7 +128,7 @@ test.skipIf(missing !== undefined)(
     const etcd = await startEtcd({ members: 3 });
     const leader = etcd.leader();
     const [follower = ''] = etcd.endpoints.filter((_, member) => member !== leader);
-    // A look each four seconds; an election takes one or two.
+    // A check every four seconds; an election takes one or two.
     const link = new EtcdLink({ endpoints: [follower, follower], attemptMs: 16_000 });
     const put = { requestPut: { key: Buffer.from('a'), value: Buffer.from('b') } };
     const write = { compare: [], success: [put], failure: [] };

@@ -1,4 +1,4 @@
-// What TLS asks for when an etcd is reached by its address: a name, and a certificate for that address.
+// The server name that TLS requests when an etcd is reached by its address: a name, and a certificate for that address.
 import { createServer, type TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';

@@ -29,14 +29,14 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     relay.close();
   });
 
-  /** Each waits for an answer for as long as a busy machine needs. */
+  /** Waits for answers as long as a busy machine needs. */
   const open = async (writer: string, more: Partial<EtcdStoreOptions> = {}): Promise<EtcdBackend> => {
     const own = { name, writer, writerName: `member ${writer}` };
     const store = await openEtcdStore({ endpoints: etcd.endpoints, totalMs: 60_000, ...own, ...more });
     opened.push(store);
     return store;
   };
-  /** Its first way can be cut, and is left soon then. */
+  /** Its first endpoint can be cut, and is left soon then. */
   const openCuttable = (writer: string): Promise<EtcdBackend> =>
     open(writer, { endpoints: [relay.address, ...etcd.endpoints], attemptMs: 400 });
   const fences = (): Map<string, number> => {
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     return new Map((found.kvs ?? []).map(({ key, mod_revision }) => [idOf(key), mod_revision]));
   };
 
-  test('one that lost its way moves its own fence and no other', async () => {
+  test('a writer without an answer moves its own fence and no other', async () => {
     const slow = await openCuttable('slow');
     const [quick, quicker] = [await open('quick'), await open('quicker')];
     const before = fences();
@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(await quick.get('/slow')).toMatchObject({ version: 1 });
   });
 
-  test('one hundred at once lose no increment', async () => {
+  test('one hundred writers at once lose no increment', async () => {
     const stores = await Promise.all(Array.from({ length: 100 }, (_, n) => open(`member-${n}`)));
     const increment = async (store: EtcdBackend, key: string): Promise<void> => {
       for (;;) {
@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(records.map(({ value }) => text(value))).toEqual(Array.from({ length: 20 }, () => '15'));
   });
 
-  test('one that is shut out writes nothing more, and learns by whom; the others write on', async () => {
+  test('a writer that is shut out writes nothing more, and learns by whom; the others keep writing', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')];
     await a.txn([], [put('/a', 'before')]);
     await b.fenceOut('a');
@@ -109,17 +109,17 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(text((await b.get('/a'))?.value)).toBe('before');
   });
 
-  test('one that is shut out shuts nobody out', async () => {
+  test('a writer that is shut out cannot shut out others', async () => {
     const [a, b, c] = [await open('a'), await open('b'), await open('c')];
     await b.fenceOut('a');
     await expect(a.fenceOut('c')).rejects.toMatchObject({ code: 'Locked' });
     expect(await c.txn([], [put('/c')])).toMatchObject({ ok: true });
-    // Done already: without effect.
+    // Idempotent.
     await c.fenceOut('a');
     await expect(a.txn([], [put('/a')])).rejects.toThrow('member b');
   });
 
-  test('one is left of two that shut out each other at the same time', async () => {
+  test('one is left of two writers that shut each other out concurrently', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [a, b] = [await open('a'), await open('b')];
       const outcomes = await Promise.allSettled([a.fenceOut('b'), b.fenceOut('a')]);
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     }
   });
 
-  test('a later process with the same id takes the place of the earlier one, shut out or not', async () => {
+  test('a later process with the same id replaces the earlier one, shut out or not', async () => {
     const first = await open('a');
     const b = await open('b');
     const second = await open('a');
@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     await expect(second.txn([], [put('/a')])).rejects.toMatchObject({ code: 'Locked' });
   });
 
-  test('an attempt to shut one out that arrives late does no harm to a later process', async () => {
+  test('a delayed attempt to shut a writer out does not harm a later process', async () => {
     const b = await openCuttable('b');
     await open('a');
     await b.txn([], [put('/b')]);
@@ -156,7 +156,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(await later.txn([], [put('/a')])).toMatchObject({ ok: true });
   });
 
-  test('one that closes leaves no fence behind, unless another one has it', async () => {
+  test('a closed writer leaves no fence behind, unless another one has it', async () => {
     const first = await open('a');
     const second = await open('a');
     await first.close();
@@ -169,7 +169,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(await (await open('a')).txn([], [put('/a')])).toMatchObject({ ok: true });
   });
 
-  test('ids that are none, and itself, are Invalid', async () => {
+  test('invalid ids, and the own id, are Invalid', async () => {
     await expect(open('a/b')).rejects.toMatchObject({ code: 'Invalid' });
     const a = await open('a');
     await expect(a.fenceOut('')).rejects.toMatchObject({ code: 'Invalid' });

@@ -241,7 +241,7 @@ describe('a backup', () => {
     listening.close();
   });
 
-  test('is returned complete with its length, or in one range of it', async () => {
+  test('is returned completely with its length, or as one range', async () => {
     const c = await fresh();
     await make(c, { name: 'b' });
     const url = `${path(c, 'b')}/export`;
@@ -340,7 +340,7 @@ describe('restoring', () => {
     await daemon.ok('PUT', `/1.0/containers/${c}/state`, { action: 'stop', force: true });
   });
 
-  test('next to its original becomes another machine: a new name and hardware address', async () => {
+  test('a backup restored next to its original becomes another machine: a new name and hardware address', async () => {
     const c = await fresh({ devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     await make(c, { name: 'b' });
     const bytes = await exported(c, 'b');
@@ -527,7 +527,7 @@ describe('invalid uploads', () => {
     expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
-  test('the same archive without the attack is accepted, whatever else it has', async () => {
+  test('the same archive without the attack is accepted', async () => {
     const more = { v: 99, optimized_header: false };
     const bytes = tarOf(
       index(more, {

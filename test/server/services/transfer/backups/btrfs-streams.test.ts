@@ -1,4 +1,4 @@
-// Streams of btrfs in backups: hostile ones are refused command by command, real ones pass and are received unchanged.
+// Streams of btrfs in backups: hostile ones are refused command by command, real ones are received unchanged.
 import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

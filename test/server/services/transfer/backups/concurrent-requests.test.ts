@@ -37,7 +37,7 @@ describe('shared work on a key', () => {
     await locks.unshared('k');
   });
 
-  test('shared work on a key that fails before or after it shared lets all waiting work continue', async () => {
+  test('failed shared work on a key releases all waiting work', async () => {
     const locks = new KeyedMutex();
     for (const shares of [true, false]) {
       const failing = locks.runShared('k', async (share) => {
@@ -101,7 +101,7 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
     return answer.body.operation as string;
   };
 
-  test('the container can during a backup start, run commands, be changed, take snapshots, freeze and stop', async () => {
+  test('the container can start, run commands, be changed, take snapshots, freeze and stop during a backup', async () => {
     const name = await fresh();
     const backup = await begin(`/1.0/containers/${name}/backups`, { name: 'b' });
     const c = `/1.0/containers/${name}`;

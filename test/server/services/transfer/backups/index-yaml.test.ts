@@ -4,7 +4,7 @@ import type { Container } from '../../../../../server/api/container/container.ts
 import type { PoolDocument } from '../../../../../server/records/documents.ts';
 import { parseIndex, renderIndex } from '../../../../../server/services/transfer/backups/index-yaml.ts';
 
-test('a backup of files says that owners are those that the container sees, one of a stream those of the disk', async () => {
+test('a backup of files records owners as the container sees them, one of a stream as on the disk', async () => {
   const map = '[{"Isuid":true,"Isgid":true,"Hostid":1000000,"Nsid":0,"Maprange":65536}]';
   const container = {
     name: 'c',

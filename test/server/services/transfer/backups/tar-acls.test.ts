@@ -1,4 +1,4 @@
-// Access lists in backups of LXD, which are attributes of the kernel there, become records that tar sets.
+// ACLs in LXD's backups, which are kernel attributes there, become records that tar sets.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const kernelList = Buffer.concat([
   }),
 ]).toString('latin1');
 
-/** An archive of one file with these records, and what comes of it. */
+/** An archive of one file with these records, and its conversion. */
 async function converted(
   records: string,
 ): Promise<{ readonly records: ReadonlyMap<string, string>; readonly archive: Buffer }> {

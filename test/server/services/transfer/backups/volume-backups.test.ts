@@ -95,7 +95,7 @@ describe('a backup of a volume', () => {
     );
   });
 
-  test('is listed, read, renamed and deleted, and goes with its volume', async () => {
+  test('is listed, read, renamed and deleted, also with its volume', async () => {
     const v = await fresh();
     await make(v, { name: 'b', volume_only: true, expires_at: '2030-01-01T00:00:00Z' });
     expect(await daemon.get(path(v))).toEqual([path(v, 'b')]);
@@ -207,14 +207,14 @@ describe('an upload that becomes no volume', () => {
   });
 });
 
-test('keys of other drivers are left out, since nobody can edit a backup', async () => {
+test('keys of other drivers are dropped, since a backup cannot be edited', async () => {
   const name = freshName();
   const config = { size: '10GiB', 'block.filesystem': 'xfs', 'volatile.idmap.last': '[]', 'user.a': 'b' };
   await imported(volumeBackupByHand(name, { volume: { config } }));
   expect((await daemon.get(`${custom}/${name}`)).config).toEqual({ 'user.a': 'b' });
 });
 
-test.runIf(isRoot)('device nodes stay out unless the caller says that it trusts the backup', async () => {
+test.runIf(isRoot)('device nodes are not restored unless the caller accepts the backup', async () => {
   const change = (header: Buffer): void => {
     header.write('0000001', 329);
     header.write('0000001', 337);
