@@ -1,4 +1,4 @@
-// What people asked of the controller, noted on the hosts with its lock: whoever takes over finds it there, also without the state directory.
+// Stores suspensions and approvals on the hosts that have the lock of the controller, so that a controller that takes over needs no state directory.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { askedKey } from '../../core/ownership/set-state.ts';
 import { joinedParts, partsOf } from '../../core/ownership/long-notes.ts';
@@ -18,11 +18,11 @@ export interface AskedNote {
 
 export const emptyNote: AskedNote = { n: 0, suspensions: [], approvals: [] };
 
-/** Where the notes are. */
+/** Where suspensions and approvals are stored. */
 export interface AskedPlace {
   /** The newest one; undefined when no host has any. Rejects unless most of the hosts answered. */
   read(): Promise<AskedNote | undefined>;
-  /** Rejects unless most of the hosts have it, and when one of them has a newer one. */
+  /** Rejects unless most of the hosts stored it, and when one of them has a newer one. */
   write(note: AskedNote): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export class AskedNotes implements AskedPlace {
   }
 }
 
-/** Everybody who may write the config of a host can write anything there: what is no note counts as none. */
+/** Anybody who may write the config of a host can write anything there, so an invalid note is ignored. */
 function noteIn(config: NotesConfig, set: string): AskedNote | undefined {
   try {
     const { n, suspensions, approvals } = JSON.parse(joinedParts(askedKey(set), config)) as Partial<AskedNote>;

@@ -1,4 +1,4 @@
-// The claim of this controller on one set on one host: taken with its first run, renewed while it works, given back when the set leaves.
+// The claim of this controller on one set on one host: taken with its first run, renewed while it works, released when the set leaves.
 import { createHash } from 'node:crypto';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { claimKey, stateKey } from '../../core/ownership/set-state.ts';
@@ -22,7 +22,7 @@ import type { HostLink } from './host-link.ts';
 
 const patienceMs = 10_000;
 
-/** `locks`: the hosts with its lock. */
+/** `locks`: the hosts that have the lock of the controller. */
 export const claimantOf = (
   id: string,
   { name, url }: Pick<ControllerConfig, 'name' | 'url'>,
@@ -37,7 +37,7 @@ export const claimantOf = (
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 export interface HostClaimDeps {
-  /** The set as it is noted on the host. */
+  /** The name of the set in the notes on the host. */
   readonly set: string;
   readonly link: Pick<HostLink, 'client' | 'host'>;
   readonly own: () => Claimant;
@@ -54,7 +54,7 @@ export class HostClaim {
     this.#key = claimKey(deps.set);
   }
 
-  /** Notes of a run that also claim the set. They throw ClaimedError where another controller has it. */
+  /** Notes of a run that also claim the set. They throw ClaimedError when another controller has claimed it. */
   claiming(notes: RunNotes): RunNotes {
     return {
       opened: (config, plan, run, atMs) => ({
@@ -68,12 +68,12 @@ export class HostClaim {
     };
   }
 
-  /** Throws ClaimedError where another controller has it; changes nothing. */
+  /** Throws ClaimedError when another controller has claimed the set; changes nothing. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#change((config) => void this.#claimed(config, this.#deps.nowMs()), signal);
   }
 
-  /** Now and then, while this controller works: one that is at rest has its sets, too. What another one has stays its own. */
+  /** Renews the claim from time to time, also while nothing changes. Leaves a claim of another controller alone. */
   async renew(signal: AbortSignal): Promise<void> {
     const { set, own, nowMs } = this.#deps;
     if (nowMs() - this.#renewedMs < claimMs / 4) return;
@@ -86,14 +86,14 @@ export class HostClaim {
     this.#renewedMs = atMs;
   }
 
-  /** Somebody said that the other one is gone, or has it no more. */
+  /** Claims the set although another controller has: a person said that the other one no longer works on it. */
   async takeOver(): Promise<void> {
     const { own, nowMs } = this.#deps;
     const claim = (config: NotesConfig): string => JSON.stringify(claimBy(own(), claimIn(config, this.#key), nowMs()));
     await this.#change((config) => ({ [this.#key]: claim(config) }));
   }
 
-  /** Another controller may have it from now on. */
+  /** Lets other controllers claim the set. */
   async release(): Promise<void> {
     await this.#change((config) => {
       const found = claimIn(config, this.#key);

@@ -1,4 +1,4 @@
-// What a host says of itself: how much of it is used, and what it warns of.
+// Reads the usage and the warnings of a host.
 import type { Resources } from '../../../server/api/server/server.ts';
 import type { Warning } from '../../../server/api/server/warning.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -9,7 +9,7 @@ export type HostFacts = Pick<HostStatus, 'capacity' | 'warnings'>;
 const maxWarnings = 20;
 const severities = ['high', 'moderate', 'low'];
 
-/** Each is absent where the host has it not, or does not tell it to this certificate. */
+/** A fact is absent when the host does not have it, or does not show it to this certificate. */
 export async function readFacts(client: Client, signal: AbortSignal): Promise<HostFacts> {
   const { metadata } = await client.server(signal);
   const has = (extension: string): boolean => metadata.api_extensions.includes(extension);
@@ -39,7 +39,7 @@ const capacityOf = ({ cpu, memory }: Resources): NonNullable<HostFacts['capacity
 export function warningsOf(warnings: readonly Warning[]): HostWarning[] {
   return (
     warnings
-      // A host may answer anything: what has no place on a scale or in time is left out.
+      // A host may answer anything, so warnings with an unknown severity or an invalid time are left out.
       .filter((one) => one.status === 'new' && severities.includes(one.severity) && isTime(one.last_seen_at))
       .map(({ severity, last_message: message, entity_url: about, count, last_seen_at: lastSeenAt }) => ({
         severity,

@@ -26,7 +26,7 @@ export interface LinkDeps {
 
 type Listener = (occasion: Occasion) => void;
 
-/** Pause after a failed look; it grows with each further failure. */
+/** Pause after a failed observation; it grows with each further failure. */
 const retryMs = 1000;
 const longestRetryMs = 30_000;
 const factsEveryMs = 300_000;
@@ -54,7 +54,7 @@ export class HostLink {
     return this.#host;
   }
 
-  /** Other labels, groups or variables; its connection stays. */
+  /** Takes new labels, groups or variables of the host and keeps its connection. */
   describe(host: Host): void {
     this.#host = host;
     this.#status = { ...this.#status, labels: host.labels };
@@ -69,7 +69,7 @@ export class HostLink {
     return this.#status.status === 'online';
   }
 
-  /** Called after each observation, also the first. Returns its end. */
+  /** `listener` is called after each observation, also the first. Returns a function that removes it. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -133,7 +133,7 @@ export class HostLink {
     return (await this.#book?.name(seen, signal)) ?? seen;
   }
 
-  /** Tries until the host answers: its certificates may come later, and so may the host. */
+  /** Tries until the host answers; its certificates may not exist yet. */
   async #open(signal: AbortSignal): Promise<void> {
     for (let failures = 1; this.#client === undefined; failures += 1)
       try {
@@ -163,7 +163,7 @@ export class HostLink {
     for (const listener of this.#listeners) listener(occasion);
   }
 
-  /** Beside the look: nothing waits for them, and a host that does not tell them is as good as before. */
+  /** Runs in the background; a failure does not change the status of the host. */
   async #readFacts(signal: AbortSignal): Promise<void> {
     const now = performance.now();
     if (now < this.#factsDueMs) return;

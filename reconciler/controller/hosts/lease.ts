@@ -1,7 +1,7 @@
 // Makes one of several controllers of one name the active one: the one that holds the lock of the set `controller-NAME` on most of up to three
-// hosts. A lock is renewed every few seconds, and another controller takes it over when its holder is gone. Nobody takes a free lock while
-// another one is seen to work, and who has too few locks gives them back for a while: so two that begin at the same time, or know
-// different hosts while their configuration changes, neither work both nor block each other.
+// hosts. A lock is renewed every few seconds, and another controller takes it over when its holder is gone. No controller takes a free lock while
+// another one is active, and one that has too few locks releases them for a while: so two that start at the same time, or know
+// different hosts while their configuration changes, are never both active and do not block each other.
 import { randomBytes } from 'node:crypto';
 import { pause, untilAborted } from '../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
@@ -13,7 +13,7 @@ import type { HostLink } from './host-link.ts';
 
 const ttlMs = 9000;
 const beatMs = 2500;
-/** Not the same for two controllers. */
+/** Random, so that two controllers do not release their locks at the same time. */
 const patienceMs = (): number => 3000 + 3000 * Math.random();
 
 export interface LeaseDeps {
@@ -31,12 +31,12 @@ export class Lease {
   /** While it runs. */
   #end: AbortSignal | undefined;
   #wasActive = false;
-  /** Since when it has some locks, but too few. */
+  /** Since when this controller has some locks, but too few. */
   #fewSinceMs: number | undefined;
   #patienceMs = patienceMs();
-  /** Until then it takes no lock and gives back what it has. */
+  /** Until then this controller takes no lock and releases those that it has. */
   #restsUntilMs = 0;
-  /** Until then another controller works on hosts that have no locks any more. */
+  /** Until then another controller may be active through hosts that have no locks any more. */
   #othersUntilMs = 0;
 
   constructor(deps: LeaseDeps) {
@@ -49,7 +49,7 @@ export class Lease {
     return 2 * this.#claims.filter(({ untilMs }) => untilMs > nowMs).length > this.#claims.length;
   }
 
-  /** The active controller, as its lock says. */
+  /** The active controller, as its lock names it. */
   get holder(): string | undefined {
     return this.isActive
       ? `${whoAmI()} (process ${process.pid})`
@@ -73,12 +73,12 @@ export class Lease {
       .flatMap(({ host, status }) => (status.status === 'offline' ? host.name : []));
   }
 
-  /** Every lock was asked for, as far as its host can be reached. */
+  /** Every lock on a reachable host was asked for. */
   get isDecided(): boolean {
     return this.#claims.every(({ wasAsked, link }) => wasAsked || link.status.status === 'offline');
   }
 
-  /** Ends when `signal` fires, and then gives the locks back. */
+  /** Ends when `signal` fires, and then releases the locks. */
   async run(signal: AbortSignal): Promise<void> {
     ownLocks.add(this.#id);
     const look = setInterval(() => this.#look(), 250);
@@ -90,7 +90,7 @@ export class Lease {
     ownLocks.delete(this.#id);
   }
 
-  /** Other hosts have the locks now. The old ones decide until each new one was asked for once, so an active controller stays active. */
+  /** Moves the locks to other hosts. The old locks count until each new one was asked for once, so an active controller stays active. */
   async follow(links: readonly HostLink[]): Promise<void> {
     const wanted = lockHosts(links);
     const next = wanted.map((link) => this.#claims.find((claim) => claim.link === link) ?? this.#claim(link));
@@ -105,7 +105,7 @@ export class Lease {
     const others = left.map(({ othersUntilMs }) => othersUntilMs);
     if (!this.isActive) this.#othersUntilMs = Math.max(this.#othersUntilMs, ...others);
     this.#claims = next;
-    // The same server may be one of the new hosts, under another name or address: its lock must not be given back.
+    // The same server may be one of the new hosts, under another name or address: its lock must not be released.
     const isElsewhere = ({ link: { host } }: Claim): boolean =>
       !links.some((link) => link.host.name === host.name || link.host.address === host.address);
     await Promise.all(left.map((claim) => claim.leave(isElsewhere(claim))));
@@ -128,7 +128,7 @@ export class Lease {
     return nowMs >= Math.max(this.#restsUntilMs, this.#othersUntilMs) && !this.isTaken;
   }
 
-  /** Too few locks keep others from working. */
+  /** Releases the locks for a while when they are too few: they only keep other controllers from becoming active. */
   #giveWay(): void {
     const nowMs = this.#deps.nowMs();
     const hasSome = this.#claims.some(({ untilMs }) => untilMs > nowMs);
@@ -163,7 +163,7 @@ interface ClaimDeps {
   readonly nowMs: () => number;
   /** A free lock may be taken. */
   readonly mayTake: () => boolean;
-  /** An own lock is given back. */
+  /** An own lock is released. */
   readonly rests: () => boolean;
 }
 
@@ -175,9 +175,9 @@ class Claim {
   wasAsked = false;
   readonly #deps: ClaimDeps;
   readonly #watch: LockWatch;
-  /** By the own clock; counted from before the write. */
+  /** By the clock of this process; counted from before the write. */
   untilMs = 0;
-  /** Another controller has it, as far as is known until then. */
+  /** Another controller has the lock until then, as far as this one knows. */
   othersUntilMs = 0;
   holder: string | undefined;
   #noteAsked = (): void => {};

@@ -1,4 +1,4 @@
-// Connections of the sets of a tenant with a certificate of its own, restricted to its project: what these sets would do elsewhere, the
+// Connections of the sets of a tenant that has its own certificate, restricted to its project: what these sets would do elsewhere, the
 // host itself refuses.
 import { isDeepStrictEqual } from 'node:util';
 import { ClientError } from '../../../server/client/client-error.ts';
@@ -8,14 +8,14 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
 import { connectTo, HostLink, type LinkDeps } from './host-link.ts';
 
-/** A certificate that gives the tenant less than it should, or more. */
+/** The certificate gives the tenant more rights than it should, or fewer. */
 export class TenantCertificateError extends Error {
   override readonly name = 'TenantCertificateError';
 }
 
 export class TenantLinks {
   readonly #links = new Map<string, HostLink>();
-  /** Also those that another one replaced, until no set uses them. */
+  /** Includes replaced connections until no set uses them. */
   readonly #open = new Set<HostLink>();
   readonly #deps: (tenant: Tenant) => LinkDeps;
 
@@ -23,7 +23,7 @@ export class TenantLinks {
     this.#deps = deps;
   }
 
-  /** The connection of the tenant to this host; another one when its address or its certificates are others. */
+  /** The connection of the tenant to this host; a new one when the address or the certificates have changed. */
   of(host: Host, tenant: Tenant): HostLink {
     const own = hostOf(host, tenant);
     const key = `${tenant.name} ${host.name}`;
@@ -45,7 +45,7 @@ export class TenantLinks {
     return [...this.#open];
   }
 
-  /** Forgets those that no set uses, and returns them. */
+  /** Removes the connections that no set uses, and returns them. */
   keepOnly(used: ReadonlySet<HostLink>): readonly HostLink[] {
     const unused = this.all.filter((link) => !used.has(link));
     for (const link of unused) this.#open.delete(link);

@@ -1,4 +1,4 @@
-// What people asked of the controller: suspensions, and approvals of plans. Kept over restarts in the state directory, and on the hosts with
+// Suspensions and approvals by people. They survive restarts, since they are stored in the state directory and on the hosts with
 // the lock. Approvals count only as these hosts have them: no edit of the state directory makes one.
 import { randomBytes } from 'node:crypto';
 import type { SuspendRequest, Suspension } from '../contract/index.ts';
@@ -11,12 +11,12 @@ type Change = (note: AskedNote) => Pick<AskedNote, 'suspensions' | 'approvals'>;
 
 export class Asked {
   readonly #file: string;
-  /** A version that kept suspensions alone wrote it. */
+  /** Written by a version that stored only suspensions. */
   readonly #oldFile: string | undefined;
   readonly #store: StateFile;
   readonly #hosts: AskedPlace;
   #note = emptyNote;
-  /** As it was read, and what was asked since then, until the notes on the hosts are read. */
+  /** The note as it was read; `#early` has the changes since then, until the notes on the hosts are read. */
   #base = emptyNote;
   readonly #early: Change[] = [];
   #isRecalled = false;
@@ -30,12 +30,12 @@ export class Asked {
     this.#hosts = hosts;
   }
 
-  /** What the state directory has; `recall` then says what holds. Also again, when another process may have written it. */
+  /** Reads the state directory, again when another process may have written it; `recall` then compares it with the hosts. */
   async load(): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#early.length > 0) return;
       const found = ((await readState(this.#file)) ?? (await this.#old())) as Partial<AskedNote> | undefined;
-      // The hosts say what was approved.
+      // Approvals come only from the hosts.
       this.#base = { n: found?.n ?? 0, suspensions: found?.suspensions ?? [], approvals: [] };
       this.#note = this.#base;
       this.#isRecalled = false;
@@ -47,7 +47,7 @@ export class Asked {
     return Array.isArray(found) ? { n: 1, suspensions: found as Suspension[] } : {};
   }
 
-  /** This controller works from now on: what is newest, here or on the hosts, holds. Rejects unless most hosts with a lock answer. */
+  /** Called when this controller becomes active: takes the newest note, here or on the hosts. Rejects unless most hosts with a lock answer. */
   async recall(): Promise<void> {
     await this.#inTurn(async () => {
       const noted = await this.#hosts.read();
@@ -66,12 +66,12 @@ export class Asked {
     await this.noteAgain();
   }
 
-  /** The hosts with a lock are others. */
+  /** Called when other hosts have the locks. */
   moved(): void {
     this.#isNoted = this.#note.n === 0;
   }
 
-  /** What the hosts could not take before. */
+  /** Writes what the hosts could not take before. */
   async noteAgain(): Promise<void> {
     if (this.#isNoted || !this.#isRecalled) return;
     await this.#inTurn(async () => {
@@ -108,7 +108,7 @@ export class Asked {
     return ended;
   }
 
-  /** Rejects unless most of the hosts with a lock have it: then it does not count. `isStill`: what is approved is as it was shown. */
+  /** Rejects unless most of the hosts with a lock store it. `isStill` throws when the plan is no longer the one that was shown. */
   async approve(approval: Approval, nowMs: number, isStill: () => void): Promise<void> {
     await this.#inTurn(async () => {
       isStill();
@@ -121,7 +121,7 @@ export class Asked {
     });
   }
 
-  /** It counts once it is stored. One change after the other, so that none is lost. */
+  /** A change takes effect once it is stored. Changes run one after the other, so that none is lost. */
   async #change(change: Change): Promise<void> {
     await this.#inTurn(async () => {
       const next = { ...this.#note, ...change(this.#note), n: this.#note.n + 1 };

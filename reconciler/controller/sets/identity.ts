@@ -1,5 +1,5 @@
-// The identity of a controller: made at its first start and kept in its state directory, so that it knows its own notes on hosts whatever its
-// name and its hosts file are by now.
+// The identity of a controller: made at its first start and stored in its state directory, so that it recognizes its own notes on hosts even
+// when its name or its hosts file has changed.
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

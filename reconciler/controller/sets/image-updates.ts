@@ -43,7 +43,7 @@ export class ImageUpdates {
     }
   }
 
-  /** One look. A failure is logged once, until it is another one. */
+  /** Looks once. The same failure is logged only once. */
   async look(signal: AbortSignal): Promise<void> {
     try {
       await this.#update(signal);
@@ -61,7 +61,7 @@ export class ImageUpdates {
     const base = revision();
     if (base === undefined || source.push === undefined || restraint() !== undefined) return;
     const loaded = await load(base, signal);
-    // What is wrong is shown by the set itself.
+    // The set itself shows its problems.
     if (loaded.problems.length > 0) return;
     const before = [...loaded.hosts.values()][0]?.pins ?? new Map<string, string>();
     const found = await this.#find(loaded, signal);
@@ -70,7 +70,7 @@ export class ImageUpdates {
     // A person may have suspended the set while images were fetched.
     if (restraint() !== undefined) return;
     const file = await lockFile((await source.checkout(base, signal)).dir, config.path);
-    // Sets may share the file: what another one follows stays.
+    // Sets may share the file: pins of other sets stay.
     const after: Pins = new Map([...before, ...found]);
     const change = {
       base,
@@ -114,7 +114,7 @@ export class ImageUpdates {
   }
 }
 
-/** Somebody else pushed, or the source is away: the next look tries again. */
+/** Somebody else pushed, or the source does not answer: the next look tries again. */
 const isPassing = (error: unknown): boolean =>
   error instanceof SourceError && (error.problem === 'conflict' || error.problem === 'unreachable');
 

@@ -31,13 +31,13 @@ export interface LoadedRevision {
   readonly hosts: ReadonlyMap<string, LoadedSet>;
   /** `stack.yaml:3:5: message`: with problems nothing is applied. */
   readonly problems: readonly string[];
-  /** What was read from Vault, by reference. */
+  /** Values from Vault, by reference. */
   readonly fromVault?: ReadonlyMap<string, string>;
 }
 
 const hostVariable = 'GANTRY_HOST_NAME';
 
-/** The manifests are those of whoever may push: no path in them leads out of `folder`, and no variable of this process is theirs. */
+/** Anybody who may push writes the manifests, so their paths cannot leave `folder` and they cannot read the environment of this process. */
 export const loadRevision = (
   folder: string,
   config: SetConfig,
@@ -97,7 +97,7 @@ async function loadFenced(
     for (const one of [...loaded.diagnostics, ...cycles, ...barred]) {
       if (one.severity !== 'error') continue;
       const text = cleaned(problemText(one, folder), loaded.documents);
-      // It may be right a moment later without a new revision.
+      // A problem with Vault may pass without a new revision, so it is no problem of the manifests.
       if (one.code === vaultCode) throw new Error(text);
       const on = problems.get(text) ?? new Set();
       problems.set(text, on.add(host.name));
@@ -134,12 +134,12 @@ const declared = (documents: readonly Document[], { project }: Pick<SetConfig, '
     ? documents
     : documents.filter(({ kind, name }) => kind !== 'project' || name !== project.name);
 
-/** Keeps one of those that are alike: hosts with the same documents share them, so memory does not grow with hosts. */
+/** Hosts with equal documents share one copy, so memory does not grow with the number of hosts. */
 class Alike {
   readonly #sets = new Map<string, LoadedSet>();
 
   of(loaded: LoadedSet): LoadedSet {
-    // Documents may be equal where what was written differs: a revision on a host stores the latter.
+    // Different manifests may give equal documents; the revision stored on a host has the manifests.
     const key = `${loaded.text} ${hashOf(loaded.loaded.written)}`;
     const found = this.#sets.get(key);
     if (found === undefined) this.#sets.set(key, loaded);
@@ -157,14 +157,14 @@ const textOf = ({ documents }: Loaded, pins: Pins): string => hashOf([documents,
 const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =>
   on.size === count ? text : `${text} (on ${[...on].slice(0, 5).join(', ')}${on.size > 5 ? ' and others' : ''})`;
 
-/** Shows the path inside the source: the place of its checkout says nothing to users. */
+/** Shows paths relative to the source: users do not know the folder of its checkout. */
 export function problemText({ file, line, column, message, remedy }: Diagnostic, folder: string): string {
   const place = file === undefined ? '' : file.startsWith(folder + sep) ? file.slice(folder.length + 1) : file;
   const at = place === '' ? '' : `${place}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
   return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`.replaceAll(folder + sep, '');
 }
 
-/** The paths are those of gantry.yaml, and so outside of the fence. */
+/** These paths come from gantry.yaml, so they may lie outside the folder of the source. */
 async function sopsKeysOf({ ageKeyFile, gpgKeyFile }: SetConfig): Promise<{ readonly sopsKeys?: SopsKeys }> {
   if (ageKeyFile === undefined && gpgKeyFile === undefined) return {};
   return {

@@ -1,4 +1,4 @@
-// One set on all its hosts: brings its revisions to them, keeps them as declared, and says how it stands.
+// One set on all its hosts: rolls out its revisions, corrects drift, and reports its status.
 import { createHmac, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export interface ManagedSetDeps {
   readonly nowMs: () => number;
 }
 
-/** Each process has its own, and nobody can try out which steps a plan has. */
+/** Random per process, so that nobody can guess the steps of a plan from its key. */
 const planKey = randomBytes(32);
 const planOf = (text: string): string => createHmac('sha256', planKey).update(text).digest('hex').slice(0, 16);
 
@@ -74,7 +74,7 @@ export class ManagedSet {
   readonly #revisions: SetRevisions;
   readonly #reports: SetReports;
   readonly #vault: VaultSecrets | undefined;
-  /** As it signs its runs. */
+  /** The author of its runs. */
   readonly #self: string;
   #whyEnded: string | undefined;
   #end: AbortSignal | undefined;
@@ -159,7 +159,7 @@ export class ManagedSet {
         config,
         link,
         rules: this.#rules,
-        // The controller alone says what its sets hold: objects of another place are its own, too.
+        // Only the controller decides which objects belong to its sets, so objects recorded with another place belong to it, too.
         place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
         suspensions: () => deps.asked.of(config.name, nowMs()),
         isActive: deps.isActive,
@@ -196,13 +196,13 @@ export class ManagedSet {
     );
   }
 
-  /** Reads its state, as this controller or another one left it. Says whether the revisions are others than before. */
+  /** Reads the state, which another controller may have changed. Returns whether the revisions have changed. */
   async load(): Promise<boolean> {
     const [isOther] = await Promise.all([this.#stored.load(), this.#records.load()]);
     return isOther;
   }
 
-  /** From now on this controller works on the set. The last good revision is in force at once, also while its source does not answer. */
+  /** Called when this controller becomes active. The stored revision is in force at once, also while the source does not answer. */
   async takeOver(signal: AbortSignal): Promise<void> {
     const isOther = await this.load();
     this.#records.runs.closeOpen(this.#deps.nowMs());
@@ -216,7 +216,7 @@ export class ManagedSet {
     return this.#stored.state.pin !== undefined;
   }
 
-  /** It leaves, and nothing of it is left. */
+  /** The set leaves, and all its objects are gone. */
   get isGone(): boolean {
     if (this.config.isLeaving !== true) return false;
     const isEmpty = ({ target, isSynced }: SetOnHost): boolean =>
@@ -224,7 +224,7 @@ export class ManagedSet {
     return this.#stored.wanted === undefined || this.hosts.every(isEmpty);
   }
 
-  /** Deletes what is stored of it. */
+  /** Deletes its stored state. */
   async forget(): Promise<void> {
     const { stateDir } = this.#deps;
     await rm(join(stateDir, 'sets', this.config.name), { recursive: true, force: true });
@@ -238,13 +238,13 @@ export class ManagedSet {
     return this.#records.drift;
   }
 
-  /** Its configuration ends: the runs at work end as cancelled. `signal` of `run` fires next. */
+  /** Called before `signal` of `run` fires, when the set leaves the configuration or changes in it: running runs end as cancelled. */
   end(why: string): void {
     this.#whyEnded = why;
     this.#rollouts.stop(why);
   }
 
-  /** It left the configuration: another controller may have it now. */
+  /** Called when the set has left the configuration: lets another controller claim it. */
   async release(): Promise<void> {
     await this.#hosts.release();
   }
@@ -286,7 +286,7 @@ export class ManagedSet {
     );
   }
 
-  /** Other hosts, or the same with another description. Hosts that stay are not interrupted; objects on hosts that leave stay there. */
+  /** Takes a new list of hosts. Hosts that stay are not interrupted; objects on hosts that leave stay there. */
   async changeHosts(links: readonly HostLink[]): Promise<void> {
     const why = 'The hosts of the set changed.';
     if (this.#hosts.leaving(links).length > 0) this.#rollouts.stop(why);
@@ -297,7 +297,7 @@ export class ManagedSet {
     this.#stateChanged();
   }
 
-  /** The source has this revision now. A broken one changes nothing. */
+  /** Takes a new revision of the source. One with problems changes nothing. */
   async offer(next: KnownRevision, signal: AbortSignal): Promise<void> {
     await this.#revisions.offer(next, signal);
   }
@@ -315,7 +315,7 @@ export class ManagedSet {
     return (run ?? this.#begin({ kind: 'rollback', reason, by, revision })).operation;
   }
 
-  /** The end of a rollback: the newest revision is in force again. */
+  /** Ends a rollback: the newest revision is in force again. */
   async unpin(by: string, signal: AbortSignal): Promise<boolean> {
     return this.#revisions.unpin(by, signal);
   }
@@ -375,12 +375,12 @@ export class ManagedSet {
     for (const host of this.hosts) host.look();
   }
 
-  /** Hosts that wait with a revision compare again. */
+  /** Hosts that wait for another set compare again. */
   lookWaiting(): void {
     for (const host of this.hosts) if (host.status.status === 'waiting') host.look();
   }
 
-  /** A rollout that a check or a hook stopped begins again. */
+  /** Starts a rollout again that a check or a hook stopped. */
   async #again(start: StartPart): Promise<void> {
     const end = this.#end;
     if (end !== undefined && !end.aborted) await this.#revisions.bring(start, end, 'It begins again.');
@@ -411,5 +411,5 @@ export class ManagedSet {
   }
 }
 
-/** Hooks of hosts; those of a set that leaves have nothing to prepare. */
+/** A set that leaves runs no hooks. */
 const hasHooks = ({ hooks, isLeaving }: SetConfig): boolean => Object.keys(hooks).length > 0 && isLeaving !== true;

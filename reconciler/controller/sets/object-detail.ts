@@ -24,7 +24,7 @@ export function objectDetail(set: ManagedSet, host: SetOnHost, address: string):
     ...comparison(document, change.live, change),
     suspensions: [...ofObject(set.suspensions, host.name, address)],
     history,
-    // What came before its first known change is not kept, unless that made the object.
+    // Older changes were dropped from the history, unless the first known one created the object.
     ...(history.at(-1)?.action === 'create' ? {} : { isHistoryCut: true }),
   };
 }

@@ -1,4 +1,4 @@
-// The changes that the runs of a set made to single objects: kept short, a record for each run on each host.
+// The changes that the runs of a set made to single objects, as one short record per run and host.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import type { RunResult } from '../../engine/run-result.ts';
 import type { ObjectChange, RunRecord } from '../contract/index.ts';

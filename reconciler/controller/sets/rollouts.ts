@@ -11,14 +11,14 @@ export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 
 export interface RolloutDeps {
   readonly rollout: Pick<Rollout, 'stopAfter' | 'rollback'>;
-  /** In which order hosts get a revision: those of a batch at once. */
+  /** The batches in their order; the hosts of a batch get a revision at once. */
   readonly batchesOf: (hosts: readonly SetOnHost[]) => readonly (readonly SetOnHost[])[];
-  /** A host that is away holds its batch up. */
+  /** The rollout waits for a host that is away. */
   readonly waitsForAway?: boolean;
   readonly hosts: readonly SetOnHost[];
   /** The text of the documents that a host has. */
   readonly appliedText: (host: string) => string | undefined;
-  /** Begins to store what these hosts get. */
+  /** Begins to store that these hosts get the revision. */
   readonly noteGiven: (hosts: readonly string[], revision: string) => void;
   readonly begin: (start: StartPart & { readonly revision: string }) => Run;
   readonly hasEarlier: () => boolean;
@@ -27,15 +27,15 @@ export interface RolloutDeps {
     from: string,
   ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
   readonly onWithdrawn: (revision: string, message: string) => void;
-  /** Hooks follow when all hosts have the revision. */
+  /** Stores that hooks must follow when all hosts have the revision. */
   readonly owe?: (revision: string) => void;
-  /** Runs the hooks after a sync. `isNews`: this rollout brought the revision to hosts. Why one failed. */
+  /** Runs the hooks after a sync. `isNews`: this rollout changed hosts. Returns why a hook failed. */
   readonly afterSync?: (revision: string, isNews: boolean) => Promise<string | undefined>;
-  /** Runs the hooks after a failure. Why one failed. */
+  /** Runs the hooks after a failure. Returns why a hook failed. */
   readonly onFailure?: (revision: string) => Promise<string | undefined>;
-  /** Watches metrics of the hosts that have it. Why the rollout must stop. */
+  /** Watches metrics of these hosts. Returns why the rollout must stop. */
   readonly check?: (revision: string, hosts: readonly string[], overtaken: AbortSignal) => Promise<string | undefined>;
-  /** All hosts have it. */
+  /** Called when all hosts have the revision. */
   readonly onGood: (revision: string) => void;
   readonly onError: (message: string) => void;
   readonly by: string;
@@ -46,7 +46,7 @@ export class Rollouts {
   readonly #deps: RolloutDeps;
   #current: AbortController | undefined;
   #message: string | undefined;
-  /** The hosts whose failure the message tells; absent: it is about a rollout that was taken back. */
+  /** The hosts whose failure `#message` describes; absent when it describes a rollout that was taken back. */
   #halted: readonly SetOnHost[] | undefined;
   #changed = (): void => {};
   #isStopped = false;
@@ -55,13 +55,13 @@ export class Rollouts {
     this.#deps = deps;
   }
 
-  /** Why the last rollout stopped; gone when its hosts have succeeded after all. */
+  /** Why the last rollout stopped; undefined once its failed hosts have succeeded. */
   get message(): string | undefined {
     const isOver = this.#halted !== undefined && !this.#halted.some(({ isFailed }) => isFailed);
     return isOver ? undefined : this.#message;
   }
 
-  /** A check or a hook stopped it: the hosts are as they should be, and the rollout does not go on by itself. */
+  /** A check or a hook stopped the rollout. No host failed, so it does not continue by itself. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
@@ -71,12 +71,12 @@ export class Rollouts {
     this.#changed();
   }
 
-  /** No further host gets the revision of the rollout at work. */
+  /** Stops the current rollout: no further host gets its revision. */
   stop(why: string): void {
     this.#current?.abort(why);
   }
 
-  /** Batch by batch in the background; a newer rollout overtakes it. Returns its run, when it brings the hosts anything new. */
+  /** Rolls out batch by batch in the background, until a newer rollout starts. Returns its run when it changes hosts. */
   start(
     revision: string,
     { hosts: loaded }: LoadedRevision,
@@ -147,7 +147,7 @@ export class Rollouts {
     run?.end('done', nowMs());
   }
 
-  /** Hosts that were away or failed get the revision later, in runs of their own. */
+  /** Waits for all hosts. Those that were away or failed get the revision later, in their own runs. */
   async #allSynced(hosts: readonly SetOnHost[], overtaken: AbortSignal): Promise<void> {
     while (!overtaken.aborted && !hosts.every(({ isSynced }) => isSynced))
       await new Promise<void>((resolve) => (this.#changed = resolve));
@@ -194,7 +194,7 @@ export class Rollouts {
     });
   }
 
-  /** No further host gets the revision; those that have it keep it, or go back where the set asks for that. */
+  /** Stops the rollout: hosts that have the revision keep it, or go back when the set asks for that. */
   async #stopBy(why: string, revision: string, given: readonly SetOnHost[], run: Run | undefined): Promise<void> {
     const { rollout, hosts, hasEarlier, onError, nowMs } = this.#deps;
     const isLast = given.length === hosts.length;

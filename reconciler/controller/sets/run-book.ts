@@ -1,4 +1,4 @@
-// The runs of a set: operations at work, and the history of those that ended.
+// The runs of a set: those that are running, and the history of those that ended.
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../contract/index.ts';
 import { joinedTries, repeatedBy } from '../decide/failed-alike.ts';
@@ -14,7 +14,7 @@ export class RunBook {
   readonly #runs = new Map<string, Run>();
   readonly #onRepeated: (run: RunRecord) => void;
 
-  /** `onRepeated`: another try stands for this run from now on. */
+  /** `onRepeated` is called with a run that a later try replaces in the history. */
   constructor(set: string, history: RecordLog<RunRecord>, hub: Hub, onRepeated: (run: RunRecord) => void) {
     this.#set = set;
     this.#history = history;
@@ -22,7 +22,7 @@ export class RunBook {
     this.#onRepeated = onRepeated;
   }
 
-  /** Runs of a process that is gone never end. */
+  /** Closes the runs of an earlier process, which would never end. */
   closeOpen(nowMs: number): void {
     for (const record of this.#history.list(Number.MAX_SAFE_INTEGER))
       if (record.outcome === 'running' && !this.#runs.has(record.id))
@@ -42,7 +42,7 @@ export class RunBook {
     return run;
   }
 
-  /** Those at work go no further. */
+  /** Ends all running runs. */
   endAll(why: string, nowMs: number): void {
     for (const run of this.#runs.values()) run.end('cancelled', nowMs, why);
   }
@@ -52,7 +52,7 @@ export class RunBook {
   }
 
   history(limit: number): readonly RunRecord[] {
-    // Those at work are stored when they begin and when they end.
+    // A running run is stored only when it begins and ends, so its newest record is in memory.
     return this.#history.list(limit).map((stored) => {
       const run = this.#runs.get(stored.id);
       return run === undefined || run.isEnded ? stored : run.record;

@@ -94,7 +94,7 @@ export class Run {
     };
   }
 
-  /** The host takes part. */
+  /** Adds a host to the run. */
   include(host: string): void {
     if (this.#hosts.has(host)) return;
     this.#hosts.set(host, { host, status: 'waiting', steps: { total: 0, done: 0, failed: 0 }, current: [] });
@@ -157,7 +157,7 @@ export class Run {
     this.#changed();
   }
 
-  /** Steps are many: listeners get the newest state a few times a second. */
+  /** Tells listeners the newest state a few times a second, since runs may have many steps. */
   #changed(): void {
     if (this.#timer !== undefined || this.isEnded || !this.#hub.isHeard) return;
     this.#timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-// Approvals of a set: of plans that wait, by somebody who neither wrote the revision nor asked for it, and of more deletions than its limit.
+// Approvals of a set: of waiting plans, by somebody who neither wrote nor requested the revision, and of more deletions than its limit.
 import { randomBytes } from 'node:crypto';
 import { ControllerError, type Person } from '../controller.ts';
 import type { ApprovalStatus, ApproveRequest, Operation, PruneRequest, SetStatus } from '../contract/index.ts';
@@ -48,7 +48,7 @@ export class SetApprovals {
     return sync(`prune approved: ${reason}`, by);
   }
 
-  /** Lets the plans that wait be carried out, for these steps of this revision alone. */
+  /** Approves the waiting plans, only for these steps of this revision. */
   async approve(request: ApproveRequest, who: Person, signal: AbortSignal): Promise<ApprovalStatus> {
     const { config, asked, stored, hosts, log, nowMs } = this.#deps;
     const { name, approval: rule } = config;
@@ -78,7 +78,7 @@ export class SetApprovals {
     return statusOfApproval(approval);
   }
 
-  /** People who ask for a revision do not approve it. */
+  /** Records who requested the revision in force, since they may not approve it. */
   async noteAsker(by: string): Promise<void> {
     const { config, stored } = this.#deps;
     const { askers = [] } = stored.state;

@@ -14,7 +14,7 @@ export interface SetHostsDeps {
 }
 
 export class SetHosts {
-  /** The same array always: rollouts see the hosts that join and leave. */
+  /** Always the same array, so that rollouts see the hosts that join and leave. */
   readonly list: SetOnHost[];
   readonly #deps: SetHostsDeps;
   #tasks: Tasks | undefined;
@@ -28,7 +28,7 @@ export class SetHosts {
     this.#restore(this.list);
   }
 
-  /** They work until `signal` fires. */
+  /** Starts all hosts; they end when `signal` fires. */
   begin(signal: AbortSignal): void {
     this.#tasks = new Tasks(signal);
     for (const host of this.list) this.#begin(host);

@@ -1,4 +1,4 @@
-// The notices about a set that people get: errors of a revision, drift, failures, and recoveries.
+// Sends people notices about a set: errors of a revision, drift, failures, and recoveries.
 import type { DriftRecord, SetStatus } from '../contract/index.ts';
 import type { Notice } from '../notify/notice.ts';
 import { short } from '../decide/short-revision.ts';
@@ -37,7 +37,7 @@ export class SetNotices {
     });
   }
 
-  /** A new status is reported once; that all is well only after something else. */
+  /** Reports each new status once, and a good one only after another one. */
   status({ status, revision, message, pruneGate, approvalGate }: SetStatus): void {
     const next = approvalGate?.plan ?? (pruneGate === undefined ? status : `gate ${pruneGate.revision}`);
     if (status === 'syncing' || next === this.#last) return;

@@ -13,7 +13,7 @@ const maxChanges = 200_000;
 export class SetRecords {
   readonly drift: RecordLog<DriftRecord>;
   readonly runs: RunBook;
-  /** What hooks printed. */
+  /** The output of hooks. */
   readonly hooks: RecordLog<HookRecord>;
   readonly #history: RecordLog<RunRecord>;
   readonly #changes: RecordLog<HostChanges>;

@@ -48,7 +48,7 @@ export class SetReports {
     for (const object of gone) this.#hub.emit({ type: 'object', set: this.#set, object, isGone: true });
   }
 
-  /** Changes of the status are many: it is reported a few times a second. */
+  /** Reports the status a few times a second at most, since it changes often. */
   status(current: () => SetStatus): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

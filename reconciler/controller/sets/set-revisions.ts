@@ -19,7 +19,7 @@ export interface SetRevisionsDeps {
   readonly hosts: readonly SetOnHost[];
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
   readonly vault?: VaultSecrets | undefined;
-  /** False while another controller is the active one: nothing is taken then. */
+  /** False while another controller is the active one; this one then takes no revision. */
   readonly isActive: () => boolean;
   /** Called once for each list of problems. */
   readonly onRefused: (revision: string, problems: readonly string[]) => void;
@@ -28,7 +28,7 @@ export interface SetRevisionsDeps {
 }
 
 export interface RollbackOrder {
-  /** The start of it is enough. */
+  /** A revision, or the first characters of one. */
   readonly revision: string;
   readonly reason: string;
   readonly by: string;
@@ -45,24 +45,24 @@ export class SetRevisions {
   /** The newest revision of its source; taken when a rollback ends. */
   #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
-  /** What the documents in force have of Vault. */
+  /** The values of Vault in the documents in force. */
   #fromVault: ReadonlyMap<string, string> = new Map();
 
   constructor(deps: SetRevisionsDeps) {
     this.#deps = deps;
   }
 
-  /** Why the newest revision is not in force; empty: it is. */
+  /** Why the newest revision is not in force; empty when it is. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
-  /** Resolves when the change at work has ended. */
+  /** Resolves when the current change has ended. */
   async idle(): Promise<void> {
     await this.#working.catch(() => undefined);
   }
 
-  /** Brings the revision in force to all hosts, and then the one that the source had before this controller worked. */
+  /** Brings the revision in force to all hosts, and then the one that the source offered before this controller was active. */
   async begin(start: StartPart, signal: AbortSignal): Promise<void> {
     this.#offered = undefined;
     await this.bring(start, signal);
@@ -91,7 +91,7 @@ export class SetRevisions {
   }
 
   /**
-   * Hosts without a target go on with what they were given last, in full or in part: until their batch comes, or while a rollback holds
+   * Hosts without a target keep the revision that they got last, in full or in part, until their batch comes or while a rollback holds
    * others. Nothing here brings a host to another revision.
    */
   async #keep(
@@ -103,7 +103,7 @@ export class SetRevisions {
     for (const host of hosts) {
       const { revision, isInPart } = stored.revisionOf(host.name);
       if (host.target !== undefined || revision === undefined) continue;
-      // On the way to a revision that is wanted no more: the rollout that follows brings the host to the wanted one.
+      // The host has a part of a revision that is no longer in force: the rollout that follows brings it to the right one.
       const isReached = on === undefined || on.includes(host.name);
       if (isInPart && revision !== wanted && isReached) continue;
       const all = revisions.get(revision) ?? (await this.#sound(revision, signal));
@@ -113,14 +113,14 @@ export class SetRevisions {
     }
   }
 
-  /** Brings the revision in force again where Vault has other values than its documents. Rejects when Vault does not answer. */
+  /** Rolls the revision in force out again when values in Vault have changed. Rejects when Vault does not answer. */
   async lookAtVault(start: StartPart, signal: AbortSignal): Promise<void> {
     const { vault, isActive } = this.#deps;
     if (vault === undefined || !isActive() || !(await vault.differs(this.#fromVault, signal))) return;
     await this.bring(start, signal, 'A secret was rotated.');
   }
 
-  /** The source has this revision now. A broken one changes nothing. */
+  /** Takes a new revision of the source. One with problems changes nothing. */
   async offer(next: KnownRevision, signal: AbortSignal): Promise<void> {
     if (this.#deps.isActive()) return this.#consider(next, signal);
     this.#newest = next;
@@ -151,7 +151,7 @@ export class SetRevisions {
     }
     if (loaded.problems.length > 0) return this.#refuse(next, loaded.problems);
     this.#problems = [];
-    // No further host gets what is wanted no more.
+    // No further host gets the old revision.
     this.#deps.rollouts.stop(newerCame);
     await this.#deps.stored.advance(next);
     const { message } = next;
@@ -179,14 +179,14 @@ export class SetRevisions {
     );
   }
 
-  /** Throws when its manifests have errors. */
+  /** Loads a revision, and throws when its manifests have errors. */
   async #sound(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
     const loaded = await this.load(revision, signal);
     if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
     return loaded;
   }
 
-  /** Back to the last good revision, until the source has another one. Undefined when there is none, or something newer came. */
+  /** Back to the last good revision, until the source has a new one. Undefined when there is none, or a newer revision is in force. */
   goBack(from: string): Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined> {
     return this.#inTurn(async () => {
       const { stored } = this.#deps;
@@ -224,14 +224,14 @@ export class SetRevisions {
     });
   }
 
-  /** The end of a rollback: the newest revision is in force again. False when there was none. */
+  /** Ends a rollback: the newest revision is in force again. Returns false when there was no rollback. */
   async unpin(by: string, signal: AbortSignal): Promise<boolean> {
     const { stored } = this.#deps;
     const { pin, current } = stored.state;
     if (pin === undefined) return false;
     this.#deps.rollouts.stop(newerCame);
     await stored.unpin();
-    // What was current when it went back is what it went back from.
+    // `current` is still the revision before the rollback.
     const next = this.#newest ?? current;
     this.#offered = next?.revision;
     const start: StartPart = { kind: 'sync', reason: 'resume', by };

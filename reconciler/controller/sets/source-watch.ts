@@ -1,4 +1,4 @@
-// Asks a source for its newest revision, on an interval and when a webhook says so; pauses grow while it does not answer.
+// Asks a source for its newest revision on an interval and after a webhook; pauses grow while the source does not answer.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SourceStatus } from '../contract/index.ts';
 import type { Source, SourceRevision } from '../sources/source.ts';
@@ -17,7 +17,7 @@ export class SourceWatch {
   readonly #deps: SourceWatchDeps;
   #status: SourceStatus;
   #isDue = true;
-  /** Resolves when it was asked once, whatever it answered. */
+  /** Resolves after the first check, also when it failed. */
   readonly checked: Promise<void>;
   #wasChecked = (): void => {};
   #wake = (): void => {};

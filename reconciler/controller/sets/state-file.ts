@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises
 import { dirname } from 'node:path';
 import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 
-/** Undefined when there is none; throws when it is damaged, since guessing would change hosts. */
+/** Undefined when there is no file. Throws when it is damaged, since a guess could change hosts. */
 export async function readState(file: string): Promise<unknown> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
@@ -14,7 +14,7 @@ export async function readState(file: string): Promise<unknown> {
   }
 }
 
-/** Writes one after the other; the newest value wins. */
+/** Writes one value after the other; the newest one wins. */
 export class StateFile {
   readonly #file: string;
   #writing: Promise<void> = Promise.resolve();
@@ -31,7 +31,7 @@ export class StateFile {
     await next;
   }
 
-  /** What was written is stored, or was refused. */
+  /** Resolves when all writes have ended, also when one failed. */
   async flush(): Promise<void> {
     await this.#writing.catch(() => undefined);
   }
@@ -49,7 +49,7 @@ interface RecordLine {
   readonly id: string;
 }
 
-/** A line that takes a record back. */
+/** A line that removes a record. */
 interface Removed extends RecordLine {
   readonly isGone: true;
 }
@@ -77,7 +77,7 @@ export class RecordLog<T extends RecordLine> {
     await this.#writing;
     const text = await readFile(this.#file, 'utf8').catch(() => '');
     this.#written = 0;
-    // The end of a process cut the last line off: what follows is a line of its own.
+    // The end of a process truncated the last line: the next one must begin with a new line.
     this.#isCut = text !== '' && !text.endsWith('\n');
     for (const line of text.split('\n')) {
       try {
@@ -90,7 +90,7 @@ export class RecordLog<T extends RecordLine> {
         this.#written += this.#weightOf(record);
         this.#keep(record);
       } catch {
-        // The end of the process cut it off.
+        // The end of the process truncated the line.
       }
     }
   }
@@ -141,7 +141,7 @@ export class RecordLog<T extends RecordLine> {
     const before = this.#records.get(record.id);
     this.#weight += this.#weightOf(record) - (before === undefined ? 0 : this.#weightOf(before));
     this.#records.set(record.id, record);
-    // The newest stays, however heavy it is.
+    // The newest record stays, whatever its weight.
     for (const [id, oldest] of this.#records) {
       if (this.#weight <= this.#max || this.#records.size === 1) break;
       this.#weight -= this.#weightOf(oldest);

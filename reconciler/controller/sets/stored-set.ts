@@ -23,7 +23,7 @@ export class StoredSet {
     this.#store = new StateFile(this.#file);
   }
 
-  /** Also again, when another process may have written it. Says whether it is another one than before. */
+  /** Reads the state, again when another process may have written it. Returns whether it has changed. */
   async load(): Promise<boolean> {
     await this.#store.flush();
     const before = this.#state;
@@ -47,13 +47,13 @@ export class StoredSet {
     return [...new Set([...known.flatMap((one) => one?.revision ?? []), ...Object.values(given)])];
   }
 
-  /** What a failed rollout goes back to. Where no rollout is known to have succeeded, as in older states, the one before. */
+  /** The revision that a failed rollout goes back to: the last one that succeeded, or in older states the one before. */
   get lastGood(): KnownRevision | undefined {
     const { earlier } = this.#state;
     return earlier.find(({ isGood }) => isGood === true) ?? earlier[0];
   }
 
-  /** What a revision replaces. */
+  /** The revision that this one replaces. */
   before(revision: string): string | undefined {
     const { current, earlier } = this.#state;
     return revision === current?.revision ? earlier[0]?.revision : current?.revision;
@@ -65,7 +65,7 @@ export class StoredSet {
     return [...(current === undefined ? [] : [current]), ...earlier].map(({ revision }) => revision);
   }
 
-  /** The only known revision that begins so. Throws when there is none, or more than one. */
+  /** The only known revision that begins with `start`. Throws when there is none, or more than one. */
   named(start: string): string {
     const { known } = this;
     const [found, ...others] = known.filter((revision) => revision.startsWith(start));
@@ -85,7 +85,7 @@ export class StoredSet {
     return { revision, isInPart: revision !== applied };
   }
 
-  /** Stored before the first step on these hosts (`flush`): whatever ends the process, they go on from there and not from an earlier one. */
+  /** Stores, before the first step on these hosts (`flush`), that they get the revision, so that they continue with it after a crash. */
   async noteGiven(hosts: readonly string[], revision: string): Promise<void> {
     if (hosts.every((host) => this.#state.given[host] === revision)) return;
     const news = Object.fromEntries(hosts.map((host) => [host, revision]));

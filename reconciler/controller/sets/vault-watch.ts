@@ -1,4 +1,4 @@
-// Looks now and then whether Vault has other values than the documents of a set, so that a rotated secret is rolled out like a commit.
+// Checks on an interval whether values in Vault have changed, so that a rotated secret is rolled out like a commit.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 

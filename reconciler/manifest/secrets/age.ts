@@ -1,4 +1,4 @@
-// Decrypts files of age with the library of age's author, which is loaded only where there is such a file.
+// Decrypts files of age with the library of age's author, which is loaded only when there is such a file.
 import type { Decrypter } from 'age-encryption';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
@@ -6,7 +6,7 @@ export class AgeError extends Error {
   override readonly name = 'AgeError';
 }
 
-/** Takes a file as age-keygen writes it: comments, and lines of AGE-SECRET-KEY-1... */
+/** Reads the format of age-keygen: comments, and lines of AGE-SECRET-KEY-1... */
 export async function readAgeKeys(text: string): Promise<Decrypter> {
   const age = await import('age-encryption');
   const decrypter = new age.Decrypter();
@@ -21,7 +21,7 @@ export async function readAgeKeys(text: string): Promise<Decrypter> {
   return decrypter;
 }
 
-/** `text`: armored. Throws AgeError when no key fits or anything was changed. */
+/** `text`: armored. Throws AgeError when no key fits or the text was changed. */
 export async function decryptAge(text: string, keys: Decrypter): Promise<Buffer> {
   const { armor } = await import('age-encryption');
   try {

@@ -1,4 +1,4 @@
-// Decrypts a file of sops: here where it is for keys of age or GPG, by the program `sops` where it has other keys.
+// Decrypts a file of sops: in this process when it is encrypted for keys of age or GPG, otherwise with the program `sops`.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -12,7 +12,7 @@ import { decryptSops, isFor, readSopsFile, SopsError, type KeyOpener, type SopsF
 type Environment = Readonly<Record<string, string | undefined>>;
 const maxOutput = 1024 * 1024;
 
-/** Keys that a controller gives to a set: no others are used. */
+/** Keys that the controller has for a set; the set uses no others. */
 export interface SopsKeys {
   /** As age-keygen writes them. */
   readonly age?: string;
@@ -21,7 +21,7 @@ export interface SopsKeys {
 }
 
 export interface Keys {
-  /** Absent: those of the environment and of the person's keyring, or the program `sops`. */
+  /** Absent: keys of the environment and of the user's keyring are used, or the program `sops`. */
   readonly only: SopsKeys | undefined;
   readonly env: Environment;
 }
@@ -40,7 +40,7 @@ export async function decryptFile(
   try {
     return await decryptSops(found, [{ method: 'pgp', open: withOwnKeys(env, signal) }]);
   } catch (error) {
-    // The program may have another way, such as a key service.
+    // The program may know other keys, such as those of a key service.
     const byProgram = await runSops(file, env, signal).catch(() => undefined);
     if (byProgram === undefined) throw error;
     return JSON.parse(byProgram) as Json;

@@ -14,13 +14,13 @@ export type DecryptGpg = (message: string) => Promise<Buffer>;
 const runMs = 30_000;
 const maxBytes = 64 * 1024;
 
-/** Uses the keys of the person who runs this, and their agent. */
+/** Uses the keys and the agent of the user who runs this process. */
 export const withOwnKeys =
   (env: Readonly<Record<string, string | undefined>>, signal: AbortSignal | undefined): DecryptGpg =>
   (message) =>
     run(['gpg', ...quiet, '--decrypt'], message, env, signal);
 
-/** Uses this secret key alone, in a keyring that is gone when `work` ends. The key has no passphrase. */
+/** Uses only this secret key, which has no passphrase, in a keyring that is deleted when `work` ends. */
 export async function withSecretKey<T>(
   secretKey: string,
   signal: AbortSignal | undefined,
@@ -28,7 +28,7 @@ export async function withSecretKey<T>(
 ): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'gty-gpg-'));
   const env = { PATH: process.env['PATH'], HOME: home, GNUPGHOME: home, LC_ALL: 'C' };
-  // gpg parses what somebody pushed, so it is confined; it needs sockets for its agent.
+  // gpg parses files that anybody who may push writes, so it is confined; it needs sockets for its agent.
   const gpg = (args: readonly string[], input: string): Promise<Buffer> =>
     run(
       confined({ argv: ['gpg', ...quiet, ...args], confinement: { writes: [home], isServer: true } }),

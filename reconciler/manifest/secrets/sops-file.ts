@@ -1,5 +1,5 @@
-// Decrypts files of sops that are encrypted for keys of age or GPG, without the program: YAML and JSON. Whoever changed a value, or moved one to
-// another place, is found out: each value is bound to its path, and a code covers them all.
+// Decrypts files of sops that are encrypted for keys of age or GPG, without the program: YAML and JSON. A value that was changed or moved to
+// another place is detected: each value is bound to its path, and a code covers all values.
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 import { parse } from 'yaml';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -20,13 +20,13 @@ export interface KeyOpener {
   readonly open: (message: string) => Promise<Buffer>;
 }
 
-/** Undefined when it is no file of sops that can be read here: another program may know it. */
+/** Undefined when this process cannot read it as a file of sops; the program `sops` may. */
 export function readSopsFile(text: string): SopsFile | undefined {
   const tree = treeOf(text);
   if (!isMap(tree) || !isMap(tree['sops'])) return undefined;
   const { sops, ...values } = tree;
   const file = { values, metadata: sops };
-  // Keys that must be joined, and a code over a part of the values only, are for the program.
+  // Only the program reads files with a split key, or with a code over only some values.
   const isPlain = (sops['shamir_threshold'] ?? 0) === 0 && sops['mac_only_encrypted'] !== true;
   return isPlain && (isFor(file, 'age') || isFor(file, 'pgp')) ? file : undefined;
 }
@@ -41,12 +41,12 @@ function treeOf(text: string): Json {
   try {
     return parse(text, { maxAliasCount: 0 }) as Json;
   } catch {
-    // Other formats are for the program.
+    // Only the program reads other formats.
     return null;
   }
 }
 
-/** Throws when no key fits or anything was changed. */
+/** Throws when no key fits or the file was changed. */
 export async function decryptSops({ values, metadata }: SopsFile, openers: readonly KeyOpener[]): Promise<JsonObject> {
   const dataKey = await dataKeyOf(metadata, openers);
   const hash = createHash('sha512');

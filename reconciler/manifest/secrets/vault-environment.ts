@@ -1,4 +1,4 @@
-// Where Vault is and who reads it, as the environment of a person says it: the variables and the file of Vault's own client.
+// Finds the address and the token of Vault in the environment of a user: the variables and the file of Vault's own client.
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Calls a server that speaks the HTTP API of Vault (Vault, OpenBao): over TLS, with tries for what passes by itself, and without a secret in any message.
+// Calls a server that speaks the HTTP API of Vault (Vault, OpenBao): over TLS, with retries after errors that may pass, and without a secret in any message.
 import { readFile } from 'node:fs/promises';
 import type { Dispatcher } from 'undici';
 import { pause, within } from '../../../server/lib/shared/deadline.ts';
@@ -13,7 +13,7 @@ export interface VaultPlace {
   readonly caFile?: string | undefined;
 }
 
-/** unreachable: it may answer later. denied: the token or the login. missing: no such path, version or field. refused: what is asked for is no KV secret. */
+/** unreachable: it may answer later. denied: the token or the login. missing: no such path, version or field. refused: it is not a KV secret. */
 export type VaultProblem = 'unreachable' | 'denied' | 'missing' | 'refused';
 
 export class VaultError extends Error {
@@ -60,7 +60,7 @@ export class VaultHttp {
     return new URL(this.#place.address).host;
   }
 
-  /** Any status below 500 but those that pass by themselves; of these the last one is an error. */
+  /** Returns any answer with a status below 500, but retries after a status that may pass and throws when it does not. */
   async call(call: VaultCall, signal: AbortSignal | undefined): Promise<VaultAnswer> {
     for (let tried = 1; ; tried += 1) {
       const answer = await this.#once(call, signal).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export class VaultHttp {
     const first = new URL(`/v1/${call.path}`, this.#place.address);
     const answer = await this.#send(first, call, signal);
     if (answer.status !== 307 && answer.status !== 308) return answer;
-    // A member that stands by names the active one.
+    // A standby node names the active one.
     const next = URL.canParse(answer.location ?? '', first.href) ? new URL(answer.location ?? '', first) : undefined;
     if (next?.protocol !== first.protocol)
       throw new VaultError('unreachable', `${this.host} sends on to an address that is not ${first.protocol}//`);
@@ -146,7 +146,7 @@ export class VaultHttp {
   }
 }
 
-/** What is wrong with the address of a server. */
+/** Why this is not a valid address of a server. */
 export function whyNoVault(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '')
@@ -157,7 +157,7 @@ export function whyNoVault(address: string): string | undefined {
     : undefined;
 }
 
-/** What Vault says of a refusal: it names no secrets. */
+/** The errors in an answer of Vault, which never contain secrets. */
 export const saidBy = ({ errors }: JsonObject): string =>
   (Array.isArray(errors) ? (errors as readonly Json[]) : [])
     .map((one) => textOf(one) ?? '')

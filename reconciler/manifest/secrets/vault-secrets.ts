@@ -21,7 +21,7 @@ export class VaultSecrets {
     this.#session = new VaultSession(settings, nowMs);
   }
 
-  /** A reader that asks for each secret once. `seen`: what it read, by reference. */
+  /** A reader that reads each secret once. `seen`: the values that it has read, by reference. */
   reading(): { readonly read: ReadSecret; readonly seen: ReadonlyMap<string, string> } {
     const secrets = new Map<string, Promise<JsonObject>>();
     const seen = new Map<string, string>();
@@ -37,7 +37,7 @@ export class VaultSecrets {
     return { read, seen };
   }
 
-  /** True when Vault has other values now. Rejects when it does not answer. */
+  /** Whether these values have changed in Vault. Rejects when it does not answer. */
   async differs(seen: ReadonlyMap<string, string>, signal: AbortSignal): Promise<boolean> {
     const { read } = this.reading();
     for (const [reference, value] of seen) if ((await read(reference, signal)) !== value) return true;
@@ -62,7 +62,7 @@ export class VaultSecrets {
     throw this.#denied(status, body, `its policy needs read on ${at}`);
   }
 
-  /** As Vault's own client asks, so that nobody says which version a mount is. */
+  /** Asks Vault as its own client does, so that users need not name the version of a mount. */
   async #mountOf(path: string, signal: AbortSignal | undefined): Promise<Mount> {
     const first = path.split('/', 1)[0] ?? '';
     for (const known of await Promise.all([...this.#mounts.values()].map((one) => one.catch(() => undefined))))
@@ -103,7 +103,7 @@ interface Reference {
 
 const form = /^([^/?#\s][^?#\s]*\/[^?#\s]*[^/?#\s])(?:\?version=([1-9]\d{0,8}))?#(.+)$/;
 
-/** Throws when it is none. */
+/** Throws when `text` is not a reference. */
 function parseReference(text: string): Reference {
   const [, path = '', version, field = ''] = form.exec(text) ?? [];
   if (path === '' || path.split('/').some((part) => part === '' || part === '.' || part === '..'))

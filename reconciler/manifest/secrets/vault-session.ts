@@ -1,4 +1,4 @@
-// The token of one user of Vault: it logs in, renews the token before it ends, logs in again when it cannot be renewed, and gives it back at the end.
+// The token of one user of Vault: it logs in, renews the token before it ends, logs in again when it cannot be renewed, and revokes it at the end.
 import { readFile } from 'node:fs/promises';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
@@ -6,7 +6,7 @@ import { mapOf, textOf } from '../../core/documents/json-values.ts';
 import { saidBy, VaultError, VaultHttp, type VaultAnswer, type VaultCall, type VaultPlace } from './vault-http.ts';
 
 export type VaultLogin =
-  /** It belongs to its user, and is not ended here. */
+  /** It belongs to the user, and is never revoked here. */
   | { readonly method: 'token'; readonly token: string }
   /** Read again whenever its token is refused: an agent may write newer ones into it. */
   | { readonly method: 'tokenFile'; readonly file: string }
@@ -24,12 +24,12 @@ interface Token {
   readonly renewAtMs: number;
   readonly endsAtMs: number;
   readonly isRenewable: boolean;
-  /** This process logged in for it. */
+  /** This process got the token by a login. */
   readonly isOwn: boolean;
 }
 
 const endMs = 2000;
-/** Secret ids may be good for a few logins only: a path without a policy must not use them up. */
+/** A refused path leads to no new login while the token is newer than this, since a secret id may allow only a few logins. */
 const newMs = 5000;
 
 export class VaultSession {
@@ -49,7 +49,7 @@ export class VaultSession {
     return this.#http.host;
   }
 
-  /** It logs in once more for one that Vault takes no more; a new one that is refused has no policy for the path. */
+  /** Logs in once more when Vault refuses the token, unless the token is new: then it has no policy for the path. */
   async get(path: string, signal: AbortSignal | undefined): Promise<VaultAnswer> {
     const token = await this.#current(signal);
     const answer = await this.#http.call({ method: 'GET', path, token: token.text }, signal);
@@ -60,7 +60,7 @@ export class VaultSession {
     return this.#http.call({ method: 'GET', path, token: next.text }, signal);
   }
 
-  /** Ends the token that it logged in for. Never rejects: the token ends by itself. */
+  /** Revokes the token that it got by a login. Never rejects, since the token also expires. */
   async close(): Promise<void> {
     const token = this.#token;
     this.#token = undefined;
@@ -86,7 +86,7 @@ export class VaultSession {
       const call: VaultCall = { method: 'POST', path: 'auth/token/renew-self', token: old.text, body: {} };
       const { status, body } = await this.#http.call(call, signal);
       const next = status === 200 ? this.#tokenOf(mapOf(body['auth']), old.isOwn) : undefined;
-      // Near its longest life a renewal adds nothing.
+      // Near the maximum lifetime of a token, a renewal does not extend it.
       if (next !== undefined && next.endsAtMs > old.endsAtMs) return next;
     }
     return this.#loggedIn(signal);
@@ -111,7 +111,7 @@ export class VaultSession {
     return token;
   }
 
-  /** A token of a file says itself how long it lives. */
+  /** Looks up the lifetime of a token from a file. */
   async #looked(text: string, signal: AbortSignal | undefined): Promise<Token> {
     const call: VaultCall = { method: 'GET', path: 'auth/token/lookup-self', token: text };
     const { status, body } = await this.#http.call(call, signal);
@@ -134,7 +134,7 @@ export class VaultSession {
   #tokenOf({ client_token, lease_duration: seconds, renewable }: JsonObject, isOwn: boolean): Token | undefined {
     const text = textOf(client_token);
     if (text === undefined || text === '') return undefined;
-    // 0: it never ends, as the root token.
+    // 0: it never expires, as the root token.
     if (typeof seconds !== 'number' || seconds <= 0) return { ...this.#unlimited(text), isOwn };
     const now = this.#nowMs();
     const [renewAtMs, endsAtMs] = [now + seconds * 667, now + seconds * 1000];

@@ -1,4 +1,4 @@
-// Calls of the controller's API: answers as the contract describes them, refusals as errors that a person can read.
+// Calls the controller's API. A refusal becomes an error with a message for people.
 import type {
   ApproveRequest,
   ContainerList,
@@ -56,7 +56,7 @@ export function reasonOf(error: unknown): string {
 interface Call {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly file?: Blob;
   readonly signal?: AbortSignal;
 }

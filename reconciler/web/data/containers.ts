@@ -1,4 +1,4 @@
-// Containers of the host that is shown: asked for again and again while somebody looks, with the last minutes of their figures.
+// Containers of the host that is shown: read on an interval while the view is open, with the usage of the last minutes.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ContainerList } from '../../controller/contract/index.ts';
@@ -9,7 +9,7 @@ export interface HostContainers {
   readonly place: string;
   readonly list?: ContainerList;
   readonly error?: string;
-  /** By name: the figures of the last minutes. */
+  /** The usage of the last minutes, by name. */
   readonly samples: ReadonlyMap<string, Samples>;
 }
 
@@ -54,6 +54,6 @@ export async function readContainers(host: string, project: string | undefined, 
   }
 }
 
-/** What was shown stays while the host does not answer. */
+/** Keeps the shown containers while the host does not answer. */
 const stay = (place: string): HostContainers =>
   containers.peek().place === place ? containers.peek() : { place, samples: new Map() };

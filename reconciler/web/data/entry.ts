@@ -1,10 +1,10 @@
 // One object of a set as the page keeps it.
 import type { ObjectSummary } from '../../controller/contract/index.ts';
 
-/** An object with what the list needs again and again. */
+/** An object with precomputed values for the list. */
 export interface Entry {
   readonly key: string;
   readonly object: ObjectSummary;
-  /** What search looks at, in lower case. */
+  /** The text to search in, in lower case. */
   readonly text: string;
 }

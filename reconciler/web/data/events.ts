@@ -1,4 +1,4 @@
-// The stream of events: kept open, opened again after a break with longer and longer pauses, handed on in batches, one per frame.
+// The stream of events: opened again after an error with growing pauses, and passed on in batches, one per frame.
 import { signal } from '@preact/signals';
 import type { ControllerEvent } from '../../controller/contract/index.ts';
 

@@ -1,4 +1,4 @@
-// Figures of a container over time: rates from counters, and amounts as people read them. Pure.
+// The usage of a container over time: rates from counters, and amounts as text. Pure.
 import type { ContainerFigures } from '../../controller/contract/index.ts';
 
 export interface Sample {
@@ -14,13 +14,13 @@ export interface Rates {
   readonly sentPerS: number;
 }
 
-/** Five minutes at a look every two seconds. */
+/** Five minutes, with a sample every two seconds. */
 const maxSamples = 150;
 
 export const withSample = (samples: Samples, at: string, figures: ContainerFigures): Samples =>
   [...samples, { atMs: Date.parse(at), figures }].slice(-maxSamples);
 
-/** Between each two samples; a restart, which zeroes the counters, counts as nothing. */
+/** The rates between samples; zero across a restart, which resets the counters. */
 export function ratesOf(samples: Samples): readonly Rates[] {
   return samples.slice(1).flatMap((sample, at): readonly Rates[] => {
     const before = samples[at];
@@ -48,6 +48,6 @@ export function bytesText(bytes: number): string {
 
 export const cpuText = (cpu: number): string => `${(cpu * 100).toFixed(cpu < 0.1 ? 1 : 0)} %`;
 
-/** How much waits on all hosts of a gate. */
+/** How many steps wait on all hosts of a gate. */
 export const countOf = (hosts: readonly { readonly count: number }[]): number =>
   hosts.reduce((sum, one) => sum + one.count, 0);

@@ -9,7 +9,7 @@ export interface ObjectsState {
   readonly entries: readonly Entry[];
   readonly isLoading: boolean;
   readonly error?: string;
-  /** Grows when objects came or went, not when one changed its status: the graph is laid out again then. */
+  /** Grows when objects were added or removed, but not when a status changed: then the graph is laid out again. */
   readonly shape: number;
 }
 
@@ -18,10 +18,10 @@ export const objectKey = (host: string, address: string): string => `${host} ${a
 export const objects = signal<ObjectsState>({ set: '', entries: [], isLoading: false, shape: 0 });
 let places = new Map<string, number>();
 let reading: AbortController | undefined;
-/** News that came while objects are read: taken afterwards, in order, so that the newest of each object stays. */
+/** Events that arrived while objects are read. They are applied afterwards, in order, so that the newest state of each object stays. */
 let early: ObjectNews[] = [];
 
-/** Reads all objects of a set; what is shown stays until the new ones are there. */
+/** Reads all objects of a set; the old ones are shown until then. */
 export async function readObjects(set: string): Promise<void> {
   reading?.abort();
   const mine = new AbortController();
@@ -52,7 +52,7 @@ export interface ObjectNews {
   readonly isGone?: boolean | undefined;
 }
 
-/** Takes news of one frame; those of other sets are left out. */
+/** Applies the events of one frame; those of other sets are ignored. */
 export function takeObjectNews(all: readonly ObjectNews[]): void {
   const { set, entries, isLoading } = objects.peek();
   const news = all.filter((each) => each.set === set);

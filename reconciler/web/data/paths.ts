@@ -13,7 +13,7 @@ export function crumbsOf(path: string): readonly Crumb[] {
 
 export const joined = (directory: string, name: string): string => `${directory.replace(/\/+$/, '')}/${name}`;
 
-/** Where a link leads, `..` and `.` taken out as far as the path alone says. */
+/** The target of a link, with `..` and `.` resolved as far as the path alone allows. */
 export function resolved(link: string, target: string): string {
   const from = target.startsWith('/') ? '' : link.split('/').slice(0, -1).join('/');
   const parts: string[] = [];

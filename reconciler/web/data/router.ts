@@ -1,4 +1,4 @@
-// The place in the page: the path and query behind the # of the address, so that the server needs one file only.
+// The current view: the path and query behind the # of the address, so that the server needs to serve only one file.
 import { computed, signal } from '@preact/signals';
 
 export interface Route {

@@ -20,9 +20,9 @@ export const overview = signal<Overview | undefined>(undefined);
 export const overviewError = signal<string | undefined>(undefined);
 /** Newest first. */
 export const operations = signal<readonly Operation[]>([]);
-/** Lines that came as events, oldest first. */
+/** Lines that arrived as events, oldest first. */
 export const newLogLines = signal<readonly LogLine[]>([]);
-/** Drift that came as events, newest first. */
+/** Drift that arrived as events, newest first. */
 export const newDrift = signal<readonly { readonly set: string; readonly drift: DriftRecord }[]>([]);
 /** Grows when events may have been lost: views read their data again. */
 export const generation = signal(0);
@@ -30,7 +30,7 @@ export const generation = signal(0);
 export const runsSeen = signal(0);
 
 export const canView = computed(() => session.value?.role !== undefined);
-/** The role, or a grant for all hosts of the set. The set of gantry ui has no source: nothing can be asked of it. */
+/** Whether the role, or a grant for all hosts of the set, has this right. The set of gantry ui has no source, so it allows nothing. */
 export const may = (right: Right, set: string): boolean =>
   (session.value?.role === 'operate' && setOf(set)?.source !== '') ||
   session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;

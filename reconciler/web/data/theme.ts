@@ -1,4 +1,4 @@
-// Light or dark: as the system says, or as the switch was set; the choice is kept in this browser.
+// Light or dark: as the system prefers, or as the user chose; the choice is stored in this browser.
 import { effect, signal } from '@preact/signals';
 
 export const themeChoices = ['auto', 'light', 'dark'] as const;
@@ -9,7 +9,7 @@ const systemIsDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 export const themeChoice = signal<ThemeChoice>(stored());
 const systemDark = signal(systemIsDark.matches);
-/** The theme that is shown: drawings on a canvas read their colours again when it changes. */
+/** The current theme; drawings on a canvas read their colours again when it changes. */
 export const shownTheme = signal<'light' | 'dark'>('light');
 
 export function startTheme(): void {
@@ -28,7 +28,7 @@ export function nextTheme(): void {
   try {
     localStorage.setItem(key, themeChoice.value);
   } catch {
-    // A browser that keeps nothing: the choice holds until the page is left.
+    // This browser stores nothing: the choice is lost when the page is left.
   }
 }
 

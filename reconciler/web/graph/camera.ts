@@ -1,4 +1,4 @@
-// What part of the picture is in sight: offset and scale, within bounds. Pure.
+// Which part of the picture is visible: offset and scale, within bounds. Pure.
 import { node, type Layout } from './layout.ts';
 
 export interface Camera {
@@ -18,10 +18,10 @@ const largest = 2;
 const margin = 32;
 /** Views below this width cannot show more than a few nodes beside one another. */
 const narrow = 600;
-/** Texts of nodes have 11 pixels and more from here on. */
+/** From this scale on, texts of nodes have at least 11 pixels. */
 const readable = 1;
 
-/** Everything in sight, but not larger than life. */
+/** Shows everything, but never enlarged. */
 export function fitted(picture: Size, view: Size): Camera {
   const room = { width: Math.max(1, view.width - 2 * margin), height: Math.max(1, view.height - 2 * margin) };
   const scale = bounded(
@@ -30,7 +30,7 @@ export function fitted(picture: Size, view: Size): Camera {
   return { scale, x: (picture.width - view.width / scale) / 2, y: (picture.height - view.height / scale) / 2 };
 }
 
-/** Everything in sight where its texts can be read then; on a narrow view what depends on nothing, to be moved from there. */
+/** Shows everything when its texts are readable then; a narrow view begins at the nodes without dependencies. */
 export function opened(layout: Layout, view: Size): Camera {
   const whole = fitted(layout, view);
   if (view.width >= narrow || whole.scale >= readable) return whole;
@@ -46,7 +46,7 @@ export function opened(layout: Layout, view: Size): Camera {
   };
 }
 
-/** Closer or farther, while the point of the view under `at` stays. */
+/** Zooms in or out, while the point under `at` stays. */
 export function zoomed(camera: Camera, factor: number, at: { readonly x: number; readonly y: number }): Camera {
   const scale = bounded(camera.scale * factor);
   return { scale, x: camera.x + at.x / camera.scale - at.x / scale, y: camera.y + at.y / camera.scale - at.y / scale };

@@ -1,4 +1,4 @@
-// How a node, an edge and their groups are drawn, at each distance. The scene says what and where.
+// Draws nodes, edges and groups at each scale. The scene decides what and where.
 import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import type { Camera, Size } from './camera.ts';
 import { laneHead, node, type Layout } from './layout.ts';
@@ -38,7 +38,7 @@ function isInSight({ camera, view }: Picture, x: number, y: number, width: numbe
   );
 }
 
-/** Names of lanes stay legible when the picture is far away, as long as they have room. */
+/** Names of lanes stay readable at small scales, as long as they have room. */
 function drawLanes(context: Context, { graph, layout, camera, view, palette }: Picture): void {
   const size = Math.min(laneHead, Math.max(18, 12 / camera.scale));
   context.font = `600 ${size}px ${palette.font}`;
@@ -92,7 +92,7 @@ export function drawNodes(context: Context, picture: Picture): void {
   else drawCards(context, picture);
 }
 
-/** Far away a node is a block in the colour of its status. */
+/** At small scales a node is a block in the colour of its status. */
 function drawSpots(context: Context, picture: Picture): void {
   const { x, y } = picture.layout;
   const byStatus = new Map<ObjectStatusName, number[]>();
@@ -115,7 +115,7 @@ function drawCards(context: Context, picture: Picture): void {
   }
 }
 
-/** Draws these nodes again over what is there: for new statuses while the camera stands still. */
+/** Redraws only these nodes, for new statuses while the camera stands still. */
 export function drawSome(context: Context, picture: Picture, ids: readonly number[]): void {
   const areSpots = picture.camera.scale < cardScale;
   for (const id of ids) {
@@ -153,7 +153,7 @@ function drawCard(context: Context, { layout, graph, statuses, notes, palette, c
   context.fillText(cut(notes[id] ?? '', 28), x + 10, y + 30);
 }
 
-/** Desired beside live: two full squares; live has the colour of its status and is hollow when it is missing. */
+/** Draws two squares: desired, and live in the colour of its status, which is hollow when the object is missing. */
 function drawPair(context: Context, x: number, y: number, status: ObjectStatusName, palette: Palette): void {
   context.fillStyle = palette.accent;
   box(context, x, y, 15, 16, 3);

@@ -1,4 +1,4 @@
-// The graph as an element: drawn by the scene, and the same with the keyboard and a screen reader.
+// The graph as an element that also works with the keyboard and a screen reader; the scene draws it.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry } from '../data/entry.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -13,7 +13,7 @@ import { useLayout } from './use-layout.ts';
 export interface GraphCanvasProps {
   readonly graph: Graph;
   readonly entries: readonly Entry[];
-  /** The first look is taken again when it changes: filter and grouping as text. */
+  /** Filter and grouping as text; the camera is reset when it changes. */
   readonly view: string;
   readonly chosenKey: string | undefined;
   readonly open: (id: number) => void;

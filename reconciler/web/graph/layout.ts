@@ -1,5 +1,5 @@
-// Where the nodes of a graph go: layers from left to right by dependency, wide layers folded into columns. Pure arithmetic, so that a
-// worker does it off the frame.
+// Positions of the nodes of a graph: layers from left to right by dependency, wide layers folded into columns. Pure, so that a
+// worker can run it in the background.
 
 export interface LayoutInput {
   readonly count: number;
@@ -36,7 +36,7 @@ export function layoutGraph(input: LayoutInput): Layout {
   return placed(layers, count);
 }
 
-/** Each lane is a picture of its own: dependencies do not leave their host. */
+/** Each lane is laid out alone, since dependencies do not leave their host. */
 function layoutLanes({ count, edges, groups }: LayoutInput, lanes: Uint16Array): Layout {
   const members: number[][] = [];
   const place = new Uint32Array(count);
@@ -66,7 +66,7 @@ function layoutLanes({ count, edges, groups }: LayoutInput, lanes: Uint16Array):
   return { x, y, width, height: Math.max(0, top - laneGap), laneTops };
 }
 
-/** The longest way from a node without dependencies. Nodes in a circle stand where the circle was entered. */
+/** The length of the longest path from a node without dependencies. Nodes of a cycle stay in the layer where the cycle was entered. */
 export function layersOf(count: number, edges: Uint32Array): Uint32Array {
   const layer = new Uint32Array(count);
   const open = new Uint32Array(count);
@@ -113,7 +113,7 @@ function add(numbers: Uint32Array, at: number, amount: number): void {
   numbers[at] = (numbers[at] ?? 0) + amount;
 }
 
-/** Nodes without any edge stand after all others: they would only hide the roots. */
+/** Nodes without any edge come after all others, where they do not hide the roots. */
 function nodesByLayer(count: number, layer: Uint32Array, edges: Uint32Array): number[][] {
   const isTied = new Uint8Array(count);
   for (const end of edges) isTied[end] = 1;

@@ -12,7 +12,7 @@ export interface Graph {
   readonly grouping: Grouping;
   readonly keys: readonly string[];
   readonly titles: readonly string[];
-  /** Places in the list of entries, of all objects of each node. */
+  /** The objects of each node, as indexes into the list of entries. */
   readonly members: readonly (readonly number[])[];
   /** Names of the lanes of the input. */
   readonly lanes: readonly string[];
@@ -21,7 +21,7 @@ export interface Graph {
   readonly dependents: (id: number) => Uint32Array;
 }
 
-/** How each node looks now: changes with every batch of events. */
+/** The current look of each node, which changes with every batch of events. */
 export interface NodeFaces {
   /** The worst of its objects. */
   readonly statuses: readonly ObjectStatusName[];
@@ -29,17 +29,17 @@ export interface NodeFaces {
   readonly notes: readonly string[];
 }
 
-/** The names of more nodes than this cannot be read when all of them are in sight. */
+/** The most nodes whose names are large enough to read when all are visible. */
 const maxReadable = 60;
 
-/** The finest grouping that leaves few enough nodes; `narrowed`: what the filter has fixed already. */
+/** The finest grouping with few enough nodes; `narrowed`: the groupings that the filter has already reduced to one value. */
 export function groupingFor(entries: readonly Entry[], narrowed: ReadonlySet<string>): Grouping {
   if (new Set(entries.map(({ object }) => object.host)).size <= 1 && entries.length <= maxReadable) return 'object';
   if (new Set(entries.map(({ object }) => object.address)).size <= maxReadable) return 'name';
   return (['kind', 'host', 'status'] as const).find((each) => !narrowed.has(each)) ?? 'object';
 }
 
-/** References to objects that are not there are left out, and those within one node. */
+/** Leaves out references to missing objects and within one node. */
 export function graphOf(entries: readonly Entry[], isShown: (entry: Entry) => boolean, grouping: Grouping): Graph {
   const numbers = new Map<string, number>();
   const members: number[][] = [];

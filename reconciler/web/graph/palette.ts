@@ -1,4 +1,4 @@
-// The colours of the present theme for drawings: read from the tokens, so that these stay the only place of colours.
+// The colours of the current theme for drawings, read from the tokens, so that colours are defined only there.
 import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import { statusNames } from '../data/status-names.ts';
 

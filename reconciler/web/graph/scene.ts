@@ -1,4 +1,4 @@
-// What is drawn when: edges on one canvas, drawn when the camera moves; nodes on another above it, drawn with every batch of events.
+// Decides what is drawn when: edges on one canvas when the camera moves, nodes on another above it with every batch of events.
 import { fitted, opened, type Camera, type Size } from './camera.ts';
 import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, drawSome, type Picture } from './draw.ts';
 import { node, type Layout } from './layout.ts';
@@ -20,7 +20,7 @@ export class Scene {
   #camera: Camera = { x: 0, y: 0, scale: 1 };
   #frame: number | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
-  /** Camera, layout, colours or choice are new: everything is drawn again, not only nodes with a new face. */
+  /** Camera, layout, colours or choice have changed, so everything is drawn again, not only nodes with a new look. */
   #isAllOld = true;
   #drawn: NodeFaces = { statuses: [], notes: [] };
 
@@ -58,7 +58,7 @@ export class Scene {
     this.#redraw();
   }
 
-  /** How it is seen first. */
+  /** Moves the camera to the first view. */
   open(): void {
     if (this.#shown) this.look(opened(this.#shown.layout, this.#view));
   }

@@ -1,4 +1,4 @@
-// The layout of a graph, worked out beside the page: undefined until it is there.
+// The layout of a graph, computed in a worker; undefined until it is done.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Layout } from './layout.ts';
 import type { Graph } from './model.ts';

@@ -1,8 +1,8 @@
-// One of a few: a select with a label for screen readers.
+// A select with a label for screen readers.
 export interface ChoiceProps {
   readonly label: string;
   readonly value: string;
-  /** What stands for no choice; without it one option is always chosen. */
+  /** The text for no choice; without it one option is always chosen. */
   readonly all?: string;
   readonly options: readonly { readonly value: string; readonly text: string }[];
   readonly choose: (value: string) => void;

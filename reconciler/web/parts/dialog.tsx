@@ -1,4 +1,4 @@
-// Dialogs that must be answered: the browser's own, which keeps the focus inside and gives it back.
+// Modal dialogs: the browser's own, which keep the focus inside and restore it afterwards.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
@@ -32,11 +32,11 @@ export function Dialog({ title, close, children }: DialogProps) {
 
 export interface ConfirmProps {
   readonly title: string;
-  /** The word on the button that does it. */
+  /** The text of the button that confirms. */
   readonly verb: string;
   readonly isDangerous?: boolean;
   readonly close: () => void;
-  /** Does it; what it throws is shown in the dialog. */
+  /** Called when confirmed; the dialog shows its error. */
   readonly act: (form: FormData) => Promise<void>;
   readonly children?: ComponentChildren;
 }

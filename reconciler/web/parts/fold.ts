@@ -1,4 +1,4 @@
-// Neighbours of a list that are alike as one row: repetitions must not hide what stands before them. Pure.
+// Joins equal neighbours of a list into one row, so that repetitions do not hide older entries. Pure.
 
 export interface Fold<T> {
   readonly first: T;

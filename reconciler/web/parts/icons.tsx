@@ -29,7 +29,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A decoration: whoever uses it gives the words. */
+/** A decoration without a text for screen readers: its user must add one. */
 export function Icon({ name, size = 14 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

@@ -1,4 +1,4 @@
-// Data of one view: read when the view opens and when its inputs change; what was shown stays while it is read again.
+// Data of one view: read when the view opens and when its inputs change; the old data is shown meanwhile.
 import { useEffect, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
 import { generation } from '../data/store.ts';

@@ -1,4 +1,4 @@
-// Short notices in the corner: what an action did, or why it did not. Good ones leave by themselves.
+// Short notices in the corner: what an action did, or why it failed. Those of a success disappear by themselves.
 import { signal } from '@preact/signals';
 import { Icon } from './icons.tsx';
 

@@ -3,7 +3,7 @@ export interface SparklineProps {
   readonly label: string;
   readonly value: string;
   readonly points: readonly number[];
-  /** The largest value that the scale has room for; absent: the largest point. */
+  /** The largest value of the scale; absent: the largest point. */
   readonly max?: number;
 }
 

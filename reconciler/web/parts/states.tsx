@@ -1,9 +1,9 @@
-// Stands in the place of data: still loading, none there, could not be read.
+// Shown in place of data: loading, empty, or failed.
 import type { ComponentChildren } from 'preact';
 
 export interface EmptyProps {
   readonly title: string;
-  /** It is all that the page has: its title is that of the page. */
+  /** The page shows nothing else, so the title is that of the page. */
   readonly isPage?: boolean;
   readonly children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// A status as colour, shape and word together, so that none of them is needed to read it.
+// A status as colour, shape and word together, so that each of them alone is enough.
 import type { ObjectStatusName } from '../../controller/contract/index.ts';
 import { statusNames } from '../data/status-names.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -32,7 +32,7 @@ const tones: Readonly<Record<string, Tone>> = {
   debug: 'unknown',
 };
 
-/** Any other word of the contract, in the colour that it means. */
+/** Any other word of the contract, in the colour of its meaning. */
 export function WordMark({ word }: { readonly word: string }) {
   const tone = tones[word] ?? ((statusNames as readonly string[]).includes(word) ? (word as Tone) : 'unknown');
   return (

@@ -1,4 +1,4 @@
-// A value that changes often, taken over now and then: what is read again because of it must have time to arrive.
+// Limits how often a value changes, so that data that is read again after each change has time to arrive.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export function useThrottled<T>(value: T, everyMs: number): T {

@@ -1,4 +1,4 @@
-// Times as people say them: "3 min ago", with the exact time behind it; all of them move on together.
+// Relative times such as "3 min ago", with the exact time as a tooltip; all of them update together.
 import { signal } from '@preact/signals';
 
 export const now = signal(Date.now());

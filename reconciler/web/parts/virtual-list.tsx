@@ -1,4 +1,4 @@
-// A list of any length: only the rows in sight are drawn. Moved through with the arrow keys; each row says its number.
+// A list of any length that draws only the visible rows. Arrow keys move through it; each row has its number for screen readers.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 

@@ -1,4 +1,4 @@
-// The whole page: the door or the frame with the view of the present place.
+// The whole page: the login, or the frame with the current view.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { connection } from '../data/events.ts';
@@ -119,7 +119,7 @@ function Titled({ title, view }: { readonly title: string; readonly view: Compon
   return <>{view}</>;
 }
 
-/** What holds for the whole page: no news, another controller at work, a configuration that is not taken. */
+/** Warnings for the whole page: no events, another active controller, a refused configuration. */
 function Strips() {
   const controller = overview.value?.controller;
   const refused = controller?.config?.problems ?? [];

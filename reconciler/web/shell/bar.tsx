@@ -1,4 +1,4 @@
-// The bar at the top: where one can go, whether news arrive, who is logged in.
+// The bar at the top: links to the views, whether events arrive, and who is logged in.
 import { api, reasonOf } from '../data/api.ts';
 import { connection, type Connection } from '../data/events.ts';
 import { endSession, operations, overview, session } from '../data/store.ts';

@@ -1,4 +1,4 @@
-// The door: log in with a token or through the OpenID Connect issuer, as the controller offers.
+// The login, with a token or through the OpenID Connect issuer, as the controller offers.
 import { useState } from 'preact/hooks';
 import type { Session } from '../../controller/contract/index.ts';
 import { api, reasonOf } from '../data/api.ts';

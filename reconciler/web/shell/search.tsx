@@ -11,7 +11,7 @@ import { StatusMark } from '../parts/status.tsx';
 
 export const isSearchOpen = signal(false);
 
-/** While somebody types nothing is asked. */
+/** Search begins after this pause in typing. */
 const restMs = 150;
 
 export function Search() {

@@ -34,7 +34,7 @@ function focusSearch(): void {
   document.querySelector<HTMLElement>('input[type=search]')?.focus();
 }
 
-/** A key that another one must follow, within this time. */
+/** How long a first key waits for its second one. */
 const chordTime = 1200;
 
 export function startShortcuts(): void {

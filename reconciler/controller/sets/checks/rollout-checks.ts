@@ -1,4 +1,4 @@
-// Watches metrics after each batch of a rollout: it goes on when they hold for long enough, and stops when they do not.
+// Watches metrics after each batch of a rollout: the rollout continues when they hold for long enough, and stops when they do not.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { asText } from '../../../core/documents/json-values.ts';
 import { expandVariables } from '../../../manifest/variables/variables.ts';
@@ -53,7 +53,7 @@ async function watchOne(check: MetricCheck, batch: CheckedBatch, signal: AbortSi
   return failed === 0 ? undefined : `the check ${name} does not hold at its end`;
 }
 
-/** A server that does not answer is a reason, too: nobody knows how the revision does. */
+/** A server that does not answer also stops the rollout: whether the revision works is unknown. */
 async function look(check: MetricCheck, batch: CheckedBatch, signal: AbortSignal): Promise<string | undefined> {
   const what = `the check ${check.name}`;
   const { tokenFile, caFile } = check;

@@ -1,4 +1,4 @@
-// Runs one hook in its container: with a time limit, and with the end of its output.
+// Runs one hook in its container with a time limit, and returns the end of its output.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -7,7 +7,7 @@ import type { Hook } from '../../config/config.ts';
 
 export interface HookResult {
   readonly outcome: 'done' | 'failed' | 'left-out';
-  /** Why it failed or was left out. */
+  /** Why the hook failed or was skipped. */
   readonly message?: string;
   readonly output: readonly string[];
 }

@@ -1,5 +1,5 @@
-// The hooks of a set: runs those of a phase, each once for a revision, and keeps what they printed. A hook that failed runs again at the next
-// try; one that the end of the process cut off runs again, too, since nobody knows how far it came.
+// Runs the hooks of a set, each once per revision and phase, and stores their output. A hook that failed runs again at the next
+// try, and so does one that was interrupted by the end of the process, since its result is unknown.
 import { randomBytes } from 'node:crypto';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { withoutSecrets } from '../../../../server/lib/shared/without-secrets.ts';
@@ -44,14 +44,14 @@ export interface SetHooksDeps {
   readonly nowMs: () => number;
 }
 
-/** A hook failed: what it was to protect does not happen. */
+/** A hook failed: the change that follows it is not made. */
 export class HookError extends Error {
   override readonly name = 'HookError';
 }
 
 export class SetHooks {
   readonly #deps: SetHooksDeps;
-  /** Hosts that come at the same time share the hooks of their sync. */
+  /** Hosts that get the revision at the same time share the hooks of their sync. */
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(deps: SetHooksDeps) {
@@ -69,13 +69,13 @@ export class SetHooks {
     await this.#phase('afterHost', link, revision, signal);
   }
 
-  /** A rollout brings the revision: the hooks after it are owed from now on, whatever ends the process. */
+  /** Called when a rollout starts: stores that its hooks must follow, also when the process ends before. */
   async owe(revision: string): Promise<void> {
     const { hooks, state, store } = this.#deps;
     if ((hooks.afterSync ?? []).length > 0) await store(withAfterSync(state(), revision, 'due'));
   }
 
-  /** All hosts have the revision; those that nothing was brought to run only what an earlier process still owed. Why a hook failed. */
+  /** Called when all hosts have the revision. Without `isNews`, runs only hooks that an earlier process left. Returns why a hook failed. */
   async afterSync(revision: string, isNews: boolean, signal: AbortSignal): Promise<string | undefined> {
     const { state, store } = this.#deps;
     const known = state()?.revision === revision ? state()?.afterSync : undefined;
@@ -87,7 +87,7 @@ export class SetHooks {
     return why;
   }
 
-  /** A rollout stopped. Why a hook failed. */
+  /** Called when a rollout has stopped. Returns why a hook failed. */
   async onFailure(revision: string, signal: AbortSignal): Promise<string | undefined> {
     return this.#ended('onFailure', revision, signal);
   }

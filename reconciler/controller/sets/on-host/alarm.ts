@@ -4,10 +4,10 @@ const longestMs = 3_600_000;
 export class Alarm {
   #wake = (): void => {};
 
-  /** Ends the present wait, if there is one. */
+  /** Ends the current wait, if there is one. */
   readonly call = (): void => this.#wake();
 
-  /** True when a time came; false when it was called. Times that are over do not count. */
+  /** Returns true at the earliest of these times, and false after a call. Past times are ignored. */
   wait(inMs: readonly number[]): Promise<boolean> {
     const waits = inMs.filter((ms) => ms > 0);
     return new Promise((resolve) => {

@@ -29,7 +29,7 @@ export class Attempts {
     return this.#againAtMs;
   }
 
-  /** The documents are others: earlier failures say nothing about them. */
+  /** Called for new documents: earlier failures say nothing about them. */
   forget(): void {
     this.#failures = 0;
     this.#againAtMs = 0;
@@ -68,7 +68,7 @@ export class Attempts {
     this.#againAtMs = nowMs + retryPauseMs(this.#retry, this.#failures, Math.random());
   }
 
-  /** No failure: another run was at work, or another set comes first. */
+  /** Called when another run was at work or another set comes first, which is no failure. */
   hasToWait(nowMs: number): void {
     this.#againAtMs = nowMs + waitPauseMs;
   }

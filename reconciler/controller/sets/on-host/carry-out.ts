@@ -1,4 +1,4 @@
-// Carries out the plan of one host as part of a run: of the rollout that brings the revision, or of a repair of its own.
+// Carries out the plan of one host as part of a run, which is a rollout or a repair of this host alone.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { notesOf } from '../../../engine/runs/notes-of.ts';

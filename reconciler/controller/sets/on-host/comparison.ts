@@ -1,4 +1,4 @@
-// Compares a host with its target: the plan, its drift, and the plan that is left when drift, suspensions and rests hold parts back.
+// Compares a host with its target: the whole plan, the drift, and the plan without what drift settings, suspensions and pauses hold back.
 import { findDrift } from '../../../core/drift/drift.ts';
 import type { Guard } from '../../../core/plan/plan.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
@@ -17,7 +17,7 @@ import { planTarget } from './plan-target.ts';
 export interface ComparisonInput {
   readonly target: HostTarget;
   readonly observed: Observed;
-  /** The set as it is noted on the host. */
+  /** The name of the set in the notes on the host. */
   readonly set: string;
   /** The host does not have the documents of the target yet. */
   readonly isNew: boolean;
@@ -32,16 +32,16 @@ type Objects = Restraint['objects'];
 export class Comparison {
   readonly target: HostTarget;
   readonly isNew: boolean;
-  /** The suspensions at its time. */
+  /** The suspensions at the time of the comparison. */
   readonly asked: readonly Suspension[];
-  /** All that differs, but for what is suspended. */
+  /** All differences, without what is suspended. */
   readonly whole: MadePlan;
   readonly judged: DriftJudgement;
   /** Suspended objects, with the reason. */
   readonly suspended: Objects;
   /** Paths of suspended objects and fields that drifted, by address; nothing heals them. */
   readonly suspendedDrift: ReadonlyMap<string, readonly string[]>;
-  /** How long disruptive changes must wait; 0: they need not. */
+  /** How long disruptive changes must wait; 0 when they need not wait. */
   readonly calmMs: number;
   readonly #set: string;
   readonly #plan: (...parts: readonly Partial<Restraint>[]) => MadePlan;
@@ -64,7 +64,7 @@ export class Comparison {
       skipsWaits: !config.health.wait,
       ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
     };
-    // Each deletion is approved anyway where approvals are asked for.
+    // A set that asks for approvals asks for one for each deletion anyway.
     const options =
       isPruneApproved || config.approval !== undefined ? { ...config.plan, pruneLimit: { percent: 100 } } : config.plan;
     const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
@@ -93,7 +93,7 @@ export class Comparison {
     return this.isHeld || resting.size > 0 ? this.#plan(this.judged.held, { objects: resting }) : this.whole;
   }
 
-  /** What of a plan somebody must approve, also what waits for the window of disruptive changes. */
+  /** The steps that somebody must approve, including those that wait for the window of disruptive changes. */
   toApprove(made: MadePlan, level: ApprovalLevel, resting: Objects): readonly AskedStep[] {
     const whole = this.calmMs > 0 ? this.#plan(this.judged.held, { objects: resting }, { isCalm: false }) : made;
     return stepsToApprove(whole.plan, level, this.target.loaded.text, this.isNew);
@@ -106,7 +106,7 @@ export class Comparison {
     return [...others, ...waiting].map((guard) => refusalText(guard, this.calmMs > 0, this.#set));
   }
 
-  /** All that is refused waits: for another object, a person, or a window beside these. */
+  /** Each refused part waits: for another object, a person, or the window of disruptive changes. */
   waitsForOther({ plan }: MadePlan): boolean {
     const isCalm = this.calmMs > 0;
     const waits = (guard: Guard): boolean =>
@@ -114,7 +114,7 @@ export class Comparison {
     return plan.guards.length > 0 && plan.guards.every(waits);
   }
 
-  /** All that is refused waits for the window of disruptive changes. */
+  /** Each refused part waits for the window of disruptive changes. */
   waitsForWindow({ plan }: MadePlan): boolean {
     return this.calmMs > 0 && plan.guards.every(isForWindow);
   }

@@ -1,4 +1,4 @@
-// The drift of a set on one host: which differences are open, since when, by whom, and what became of them.
+// Records the drift of a set on one host: each difference with its start, author and outcome.
 import { randomBytes } from 'node:crypto';
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { DriftRecord } from '../../contract/index.ts';
@@ -14,14 +14,14 @@ export class DriftBook {
     this.#put = put;
   }
 
-  /** Open differences of an earlier process, and no others. */
+  /** Replaces the open differences by those of an earlier process. */
   restore(records: Iterable<DriftRecord>): void {
     this.#open.clear();
     for (const record of records)
       if (record.host === this.#host && record.healedAt === undefined) this.#open.set(record.address, record);
   }
 
-  /** The difference was reported as drift before and is still there. To hold it back, the set gave the key up, so no record shows it. */
+  /** The difference was reported as drift and is still there. The set no longer owns the key, so no note on the host shows it. */
   isReported(address: string, path: string): boolean {
     const known = this.#open.get(address);
     return known?.action === 'reported' && known.paths.includes(path);
@@ -31,7 +31,7 @@ export class DriftBook {
     return this.#open.size === 0;
   }
 
-  /** All open differences of a comparison; what is no longer among them is over. Returns the new ones. */
+  /** Takes all open differences of a comparison, and closes those that are not among them. Returns the new ones. */
   update(
     found: readonly DriftFinding[],
     seen: ReadonlyMap<string, LifecycleChange>,
@@ -82,7 +82,7 @@ export class DriftBook {
   }
 }
 
-/** Another try to repair what could not be repaired is no news. */
+/** A further failed repair of the same difference is no change. */
 const isSame = (known: DriftRecord, action: DriftOutcome, paths: readonly string[]): boolean =>
   (known.action === action || (known.action === 'failed' && action === 'healing')) &&
   known.paths.join('\n') === paths.join('\n');

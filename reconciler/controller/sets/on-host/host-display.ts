@@ -1,4 +1,4 @@
-// A set on one host as people see it: its status, its objects, and the plan of its last comparison.
+// What people see of a set on one host: its status, its objects, and the plan of its last comparison.
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { WaitingPlan } from '../../decide/approval.ts';
 import { heldByGate } from '../../decide/prune-gate.ts';
@@ -13,7 +13,7 @@ type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummar
 export interface HostState {
   readonly status: SetStatusName;
   readonly error?: string;
-  /** Rollouts go on without the host. */
+  /** Rollouts continue without the host. */
   readonly isAway?: boolean;
   /** Another run, or a person, has the lock of the set. */
   readonly isLocked?: boolean;
@@ -64,7 +64,7 @@ export class HostDisplay {
     };
   }
 
-  /** The documents are others. */
+  /** Called for new documents. */
   forgetNeeds(): void {
     this.awaitsApproval = undefined;
     this.#board.forgetNeeds();

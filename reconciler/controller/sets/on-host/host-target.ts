@@ -1,4 +1,4 @@
-// The parts that a set on one host gets from its set: the target, and the world around it.
+// What a set on one host gets from its set: the target, and its dependencies.
 import type { Client } from '../../../../server/client/client.ts';
 import type { SetPlace } from '../../../core/ownership/place.ts';
 import type { PlanOptions } from '../../../core/plan/plan.ts';
@@ -52,15 +52,15 @@ export interface SetOnHostDeps {
   readonly isActive: () => boolean;
   /** Absent where no controller runs. */
   readonly claim?: HostClaim;
-  /** Resolves when the revision that the host was given is stored. */
+  /** Resolves when the state has the revision that this host gets. */
   readonly stored: () => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */
   readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
   /** A person allowed this revision to delete more than the limit. */
   readonly isPruneApproved: (revision: string) => boolean;
-  /** The approvals of the set that hold. */
+  /** The valid approvals of the set. */
   readonly approvals: () => readonly Approval[];
-  /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
+  /** Begins a run of this host alone: a repair, or the rest of a rollout that the host missed (`late`). */
   readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
   /** Commands around a new revision; they reject when one fails. */
   readonly hooks?: Pick<SetHooks, 'before' | 'after'>;
@@ -73,7 +73,7 @@ export interface SetOnHostDeps {
   readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
   /** Limits how many hosts are planned at a time. */
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The revision that a run leaves in the history of the set on the host. */
+  /** The revision that a run adds to the history of the set on the host. */
   readonly facts: (target: HostTarget, run: Run, isRepair: boolean) => Promise<RevisionFacts>;
   readonly journal: (client: Client) => Omit<JournalPlace, 'set'>;
   readonly limits: PlanLimits;

@@ -1,10 +1,10 @@
-// Compares a set with one host again and again: when a comparison is asked for, and when a time comes. Comparisons never overlap.
+// Compares a set with one host whenever a comparison is asked for or due. Comparisons never overlap.
 import { Alarm } from './alarm.ts';
 
 export interface Looks {
-  /** One comparison; false when there can be none now. Never rejects. */
+  /** Compares once; returns false when that is not possible now. Never rejects. */
   readonly look: (signal: AbortSignal) => Promise<boolean>;
-  /** Times until a comparison is due by itself; those that are over do not count. */
+  /** Times until a comparison is due by itself; past times are ignored. */
   readonly dueInMs: () => readonly number[];
 }
 
@@ -13,7 +13,7 @@ export class LookLoop {
   #waiting: (() => void)[] = [];
   #isDue = false;
 
-  /** Compares soon; after the comparison at work, if there is one. */
+  /** Compares soon, or after the comparison that is running. */
   ask(): void {
     this.#isDue = true;
     this.#alarm.call();

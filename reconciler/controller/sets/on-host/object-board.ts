@@ -15,12 +15,12 @@ export class ObjectBoard {
     return this.#objects;
   }
 
-  /** The documents are others. */
+  /** Called for new documents. */
   forgetNeeds(): void {
     this.#needs = undefined;
   }
 
-  /** Returns what is shown otherwise than before. */
+  /** Returns the objects that have changed. */
   show(shown: BoardInput): ReturnType<typeof changedObjects> {
     this.#needs ??= needsOf(shown.documents);
     const before = this.#objects;

@@ -12,7 +12,7 @@ import { restrained, type Restraint } from '../../decide/restrain.ts';
 
 export interface TargetPlan {
   readonly loaded: LoadedSet;
-  /** As it is noted on the host. */
+  /** Its name in the notes on the host. */
   readonly set: string;
   readonly options: PlanOptions;
   readonly restraint: Restraint;
@@ -41,7 +41,7 @@ export function planTarget(observed: Observed, { loaded, set, options, restraint
   return withCleanGuards(made, loaded.loaded.documents);
 }
 
-/** Guards quote values of documents; everybody reads them. */
+/** Removes secrets from guards, which quote values of documents and are visible to everybody. */
 function withCleanGuards(made: MadePlan, documents: readonly Document[]): MadePlan {
   const { plan } = made;
   if (plan.guards.length === 0) return made;

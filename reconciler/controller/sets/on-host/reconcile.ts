@@ -1,4 +1,4 @@
-// Brings one host to the target of its set: compares, decides whether changes are made now, makes them, and notes what became of them.
+// Brings one host to the target of its set: compares, decides whether to make changes now, makes them, and records the result.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { Address } from '../../../core/documents/document.ts';
@@ -30,7 +30,7 @@ type Resting = ReadonlyMap<string, string>;
 
 export interface ReconcilerDeps extends SetOnHostDeps {
   readonly display: HostDisplay;
-  /** What the host has, as it is stored. */
+  /** The stored revision of the host. */
   readonly applied: () => AppliedRevision | undefined;
   /** Asks for a further comparison. */
   readonly look: () => void;
@@ -45,9 +45,9 @@ export class HostReconciler {
   readonly #reported: ReportedChanges;
   #isResumed = false;
   #nextOpenMs: number | undefined;
-  /** The last failure in the log: tries that fail alike are no news. */
+  /** The last failure in the log, so that the same failure is logged only once. */
   #logged: string | undefined;
-  /** The objects that were left alone last. */
+  /** The objects that the last comparison left alone. */
   #resting = '';
 
   constructor(deps: ReconcilerDeps) {
@@ -72,7 +72,7 @@ export class HostReconciler {
     this.#reported.note(seen);
   }
 
-  /** Compares, and makes the changes that may be made now. A failure is noted. False when `signal` cut it off. */
+  /** Compares, and makes the changes that may be made now. Records failures. Returns false when `signal` interrupted it. */
   async run(target: HostTarget, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#reconcile(target, signal);
@@ -110,7 +110,7 @@ export class HostReconciler {
     await this.#apply({ made, target, isNew, planned }, signal);
   }
 
-  /** Hooks are not run for a host that another controller has. */
+  /** Runs the hooks before a revision, unless another controller has claimed the host. */
   async #prepare({ revision }: HostTarget, signal: AbortSignal): Promise<void> {
     const { hooks, claim, link } = this.#deps;
     if (hooks === undefined) return;
@@ -118,7 +118,7 @@ export class HostReconciler {
     await hooks.before(link, revision, signal);
   }
 
-  /** The host has all of a new revision: hooks follow. False: one failed, and its next try has time. */
+  /** Runs the hooks after the host has a new revision in full. Returns false when one failed and is tried again later. */
   async #isFollowed({ revision }: HostTarget, show: (state: HostState) => void, signal: AbortSignal): Promise<boolean> {
     const { hooks, link, display, nowMs } = this.#deps;
     if (hooks === undefined) return true;
@@ -145,7 +145,7 @@ export class HostReconciler {
     return observeAll(link.reader(), asked, signal, link.host.project);
   }
 
-  /** What nobody has approved yet. */
+  /** The steps that nobody has approved yet. */
   #toApprove(compared: Comparison, made: MadePlan, resting: Resting): readonly AskedStep[] {
     const { config, approvals, applied } = this.#deps;
     if (config.approval === undefined) return [];
@@ -185,7 +185,7 @@ export class HostReconciler {
     return whole === undefined ? undefined : { why: whole.reason, isAway: whole.host !== undefined };
   }
 
-  /** Notes what a verdict means for the next comparison and for the stored state. */
+  /** Applies a verdict to the next comparison and the stored state. */
   #settle(verdict: Verdict, target: HostTarget): void {
     const { applied, nowMs } = this.#deps;
     this.#nextOpenMs = undefined;
@@ -215,7 +215,7 @@ export class HostReconciler {
     this.attempts.succeeded();
     // Hooks follow the comparison that finds nothing left to change.
     if (plan.guards.length === 0 && this.#deps.hooks === undefined) this.#noteApplied(target);
-    // The next comparison shows what the changes led to.
+    // The next comparison shows the result of the changes.
     this.#deps.look();
   }
 
@@ -239,7 +239,7 @@ export class HostReconciler {
       look();
       return;
     }
-    // Neither a lock of others nor a set that comes first is a failure.
+    // Waiting for a lock or for another set is no failure.
     const isLocked = error instanceof LockedError;
     const waits = isLocked || needed !== undefined;
     const held = this.#suspension();
@@ -279,7 +279,7 @@ export class HostReconciler {
     this.#drift.update(drift, await this.#reported.of(addresses, signal), this.#deps.nowMs());
   }
 
-  /** Operations that a run of an earlier process left running. */
+  /** Waits for operations that a run of an earlier process left running. */
   async #resumeOnce(signal: AbortSignal): Promise<void> {
     if (this.#isResumed) return;
     const { link, log, journal } = this.#deps;

@@ -1,4 +1,4 @@
-// Carries out the plan of a set on one host: its lock, its journal, its revision on the server.
+// Carries out the plan of a set on one host, with its lock, its journal and its revision on the server.
 import { pause, within } from '../../../../server/lib/shared/deadline.ts';
 import { execute } from '../../../engine/execute.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
@@ -18,7 +18,7 @@ export interface PlanRun extends PlanLimits {
   readonly nowMs: () => number;
   readonly emit: (event: EngineEvent) => void;
   readonly warn: (text: string) => void;
-  /** Rules that each step is held to when it is sent. */
+  /** Checks each step when it is sent. */
   readonly permit?: StepGuard | undefined;
   /** Starts no further steps. */
   readonly stop: AbortSignal;
@@ -37,7 +37,7 @@ export interface PlanLimits {
   readonly cancel?: AbortSignal;
 }
 
-/** The lock of a controller that died is free for the next one soon. */
+/** Short, so that the lock of a controller that died is soon free for the next one. */
 export const runTtlMs = 9000;
 
 /** Throws LockedError and OvertakenError; failures of steps are in the result. */

@@ -1,4 +1,4 @@
-// One set on one host: its target, when it is compared with the host, and what is shown of it.
+// One set on one host: its target, the times of its comparisons, and its status.
 import type { Occasion } from '../../../engine/observe/watch.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
@@ -21,7 +21,7 @@ export class SetOnHost {
   readonly #loop = new LookLoop();
   #target: HostTarget | undefined;
 
-  /** `applied`: what is stored. */
+  /** `applied`: the stored revision of the host. */
   constructor(deps: SetOnHostDeps, applied: () => AppliedRevision | undefined) {
     this.#deps = deps;
     this.#appliedOf = applied;
@@ -76,12 +76,12 @@ export class SetOnHost {
     return this.#reconciler.nextOpenMs;
   }
 
-  /** The host cannot be reached, or a person keeps it as it is: it gets a revision later, and nobody waits for it. */
+  /** The host cannot be reached, or a person suspended the set on it: rollouts do not wait, and it gets the revision later. */
   get isAway(): boolean {
     return this.link.status.status === 'offline' || this.#display.state.isAway === true;
   }
 
-  /** The host has its target, or a first try to bring it there ended. */
+  /** The host has its target, or a first try has ended. */
   get isTried(): boolean {
     return this.#target !== undefined && this.#reconciler.attempts.tried === nameOf(this.#target);
   }
@@ -100,7 +100,7 @@ export class SetOnHost {
     return status === 'failed' ? error : undefined;
   }
 
-  /** It is synced, to this revision where one is named. */
+  /** The host is synced; to this revision, when one is named. */
   has(revision: string | undefined): boolean {
     return this.isSynced && (revision === undefined || this.#target?.revision === revision);
   }
@@ -120,7 +120,7 @@ export class SetOnHost {
     this.look();
   }
 
-  /** Compares soon; `isNow`: without waiting for a retry. */
+  /** Compares soon; with `isNow` it does not wait for the next retry. */
   look(isNow = false): void {
     if (isNow) this.#reconciler.attempts.retryNow();
     this.#loop.ask();
@@ -131,12 +131,12 @@ export class SetOnHost {
     if (this.link.isOnline && this.#target !== undefined) await this.#loop.next();
   }
 
-  /** Takes the set from another controller, which somebody says is gone. */
+  /** Claims the set although another controller has: a person said that it no longer works on it. */
   async takeOver(): Promise<void> {
     await this.#deps.claim?.takeOver();
   }
 
-  /** The set left the host, which another controller may have now. Never rejects: the claim ends by itself. */
+  /** Releases the claim after the set has left the host. Never rejects, since the claim also expires. */
   async release(): Promise<void> {
     if (this.link.isOnline && this.#deps.isActive()) await this.#deps.claim?.release().catch(() => undefined);
   }
@@ -158,7 +158,7 @@ export class SetOnHost {
     return true;
   }
 
-  /** A renewal that fails is tried again with the next one. */
+  /** Renews the claim; a failure is ignored, since the next renewal follows soon. */
   async #renew(signal: AbortSignal): Promise<void> {
     if (!this.link.isOnline || !this.#deps.isActive()) return;
     await this.#deps.claim?.renew(signal).catch(() => undefined);

@@ -1,4 +1,4 @@
-// A terminal in a container, for those who may: the heavy part is loaded only here.
+// A terminal in a container, for users with that right; its large library is loaded only here.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { reasonOf } from '../../data/api.ts';
 import { canUseConsole } from '../../data/store.ts';

@@ -1,4 +1,4 @@
-// All hosts at a glance: in groups by a label, the worst first, with the sets on each and how full it is.
+// All hosts in groups by a label, the worst first, with the sets and the usage of each.
 import { useMemo } from 'preact/hooks';
 import { bytesText } from '../../data/figures.ts';
 import { place, refine, to } from '../../data/router.ts';

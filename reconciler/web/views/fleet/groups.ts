@@ -1,4 +1,4 @@
-// Hosts in groups by a label, each with what runs on it and how full it is. Pure.
+// Hosts in groups by a label, each with its sets and its usage. Pure.
 import type { HostStatus, ObjectCounts, Overview, SetStatusName } from '../../../controller/contract/index.ts';
 
 export interface FleetHost {

@@ -1,4 +1,4 @@
-// One container by hand: its figures and snapshots, what it wrote to its console, its files.
+// One container: its usage, its snapshots, its console output and its files.
 import { Card } from '../../parts/card.tsx';
 import type { ContainerPlace } from '../../data/api.ts';
 import { useContainers, type HostContainers } from '../../data/containers.ts';

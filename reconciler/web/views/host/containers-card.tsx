@@ -1,4 +1,4 @@
-// The containers of a host with their figures, and what can be done to each.
+// The containers of a host with their usage, and buttons for each.
 import { Card, Columns } from '../../parts/card.tsx';
 import { useContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf, type Samples } from '../../data/figures.ts';

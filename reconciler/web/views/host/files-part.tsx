@@ -1,4 +1,4 @@
-// Files of a container: directories to walk through, files to download and to upload. The path is part of the address.
+// Files of a container: browse directories, download and upload files. The path is part of the address.
 import { Columns } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import type { FileRow } from '../../../controller/contract/index.ts';

@@ -1,4 +1,4 @@
-// What a container writes to its console, as it comes. It follows the end while the end is in sight.
+// The live console output of a container. It scrolls along while its end is visible.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, reasonOf, type ContainerPlace } from '../../data/api.ts';
 import { Bones, Empty } from '../../parts/states.tsx';

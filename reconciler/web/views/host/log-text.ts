@@ -1,11 +1,11 @@
-// What a container wrote to its console, as plain text: without colours and moves of the cursor. Pure.
+// The console output of a container as plain text, without colours and cursor movements. Pure.
 
 // oxlint-disable-next-line no-control-regex
 const sequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 // oxlint-disable-next-line no-control-regex
 const others = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
-/** A line that was written over shows what was written last. */
+/** An overwritten line shows its last text. */
 export const plainLog = (text: string): string =>
   text
     .replaceAll(sequences, '')

@@ -1,4 +1,4 @@
-// What can be done to a container in its present status.
+// The actions that the status of a container allows.
 import type { PowerAction } from '../../../controller/contract/index.ts';
 import type { ContainerPlace } from '../../data/api.ts';
 import { to } from '../../data/router.ts';
@@ -24,7 +24,7 @@ const offered: Readonly<Record<string, readonly PowerAction[]>> = {
 export interface PowerButtonsProps {
   readonly container: ContainerPlace;
   readonly status: string;
-  /** In a row of a list: without words. */
+  /** For a row of a list: only icons. */
   readonly isSmall?: boolean;
 }
 

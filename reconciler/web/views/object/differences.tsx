@@ -1,4 +1,4 @@
-// Each field that differs: as one diff from live to desired, its cost, and a button that leaves it alone.
+// Each field that differs: a diff from live to desired, the cost of the change, and a button that suspends the field.
 import type { Difference } from '../../../controller/contract/index.ts';
 import { may } from '../../data/store.ts';
 import { StatusMark } from '../../parts/status.tsx';
@@ -78,7 +78,7 @@ function linesOf(difference: Difference, side: 'desired' | 'live'): readonly str
 const signs = { both: ' ', desired: '+', live: '-' } as const;
 const words = { both: '', desired: 'desired: ', live: 'live: ' } as const;
 
-/** `-` lines are live and go, `+` lines are desired and come; a screen reader hears the words. */
+/** `-` lines are live and will go, `+` lines are desired and will come; a screen reader gets words. */
 export function DiffLines({ lines }: { readonly lines: readonly DiffLine[] }) {
   return (
     <>

@@ -1,4 +1,4 @@
-// One object beside the list or the graph: what was declared and what is there, what happened to it, and what may be done.
+// One object beside the list or the graph: its desired and live values, its history, and its actions.
 import { useEffect, useRef } from 'preact/hooks';
 import type { ObjectDetail, Suspension } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';

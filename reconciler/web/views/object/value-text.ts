@@ -1,4 +1,4 @@
-// Values as people write them in manifests: YAML in short, without quotes where none are needed. Text only, never markup.
+// Values as people write them in manifests: YAML in short, with quotes only where needed. Text only, never markup.
 
 /** A value as lines of text. */
 export function valueText(value: unknown, indent = ''): string {

@@ -1,4 +1,4 @@
-// Hosts with their labels: those that do not answer first, the rest by name; many are cut to what fits.
+// Hosts with their labels: those that do not answer first, then by name; a long list is shortened.
 import { Card } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import type { HostStatus } from '../../../controller/contract/index.ts';

@@ -1,4 +1,4 @@
-// What a person must do now, above everything else; nothing is drawn while there is nothing.
+// What a person must do now, above everything else; hidden while there is nothing to do.
 import { Card } from '../../parts/card.tsx';
 import { useState } from 'preact/hooks';
 import { to } from '../../data/router.ts';

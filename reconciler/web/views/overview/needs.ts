@@ -5,11 +5,11 @@ import type { ObjectStatusName, Overview, SetStatus } from '../../../controller/
 export interface Need {
   readonly key: string;
   readonly tone: ObjectStatusName;
-  /** The word beside the sign. */
+  /** The word beside the icon. */
   readonly word: string;
   readonly what: string;
   readonly why: string;
-  /** Where it is seen and answered. */
+  /** The view where a person deals with it. */
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, string>>;
 }
@@ -69,7 +69,7 @@ function failureOf(set: SetStatus): readonly Need[] {
   return [{ key: `failed ${set.name}`, tone, word, what: set.name, why, path: onSet(set) }];
 }
 
-/** Low ones are to know, not to do. */
+/** Warnings of low severity need no action. */
 function warningOf({ name, warnings = [] }: Overview['hosts'][number]): readonly Need[] {
   const [worst, ...others] = warnings.filter(({ severity }) => severity !== 'low');
   if (worst === undefined) return [];
@@ -78,7 +78,7 @@ function warningOf({ name, warnings = [] }: Overview['hosts'][number]): readonly
   return [{ key: `warning ${name}`, tone: 'drifted', word: 'warning', what: name, why, path: ['hosts', name] }];
 }
 
-/** Drift of a set that heals goes by itself. */
+/** Sets that heal drift correct it by themselves. */
 function keptDriftOf(set: SetStatus): readonly Need[] {
   const count = set.hosts.reduce((sum, { objects }) => sum + objects.drifted, 0);
   if (set.mode !== 'report' || count === 0 || set.suspensions.some(isWhole)) return [];
@@ -91,7 +91,7 @@ function keptDriftOf(set: SetStatus): readonly Need[] {
 
 const isWhole = ({ address }: SetStatus['suspensions'][number]): boolean => address === undefined;
 
-/** Suspensions with an end need nobody. */
+/** Suspensions with an end need no action. */
 function suspensionOf(set: SetStatus): readonly Need[] {
   const open = set.suspensions.filter(({ until }) => until === undefined);
   const [first] = open;

@@ -1,4 +1,4 @@
-// The first view: how everything is, what needs a person, then sets, hosts and sources.
+// The first view: the overall status, what needs a person, then sets, hosts and sources.
 import { Card, Columns } from '../../parts/card.tsx';
 import type { Overview, SetStatus } from '../../../controller/contract/index.ts';
 import { overview } from '../../data/store.ts';

@@ -1,4 +1,4 @@
-// The log of the controller: as it comes, of one set or all, from a level upwards. It follows the end while the end is in sight.
+// The live log of the controller, of one set or all, from a level upwards. It scrolls along while its end is visible.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { LogLevel, LogLine } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
@@ -98,7 +98,7 @@ function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
   );
 }
 
-/** But for their time. */
+/** Whether two lines differ only in their time. */
 const areAlike = (one: LogLine, next: LogLine): boolean =>
   one.level === next.level &&
   one.message === next.message &&
