@@ -1,6 +1,6 @@
 // The secrets of one set of gantry.yaml: absolute paths, and the one way to log in to Vault.
 import type { VaultLogin } from '../../manifest/secrets/vault-session.ts';
-import { whyNoVault } from '../../manifest/secrets/vault-http.ts';
+import { addressProblem } from '../../manifest/secrets/vault-http.ts';
 import type { SetConfig } from './config.ts';
 import type { WrittenSecrets, WrittenVault } from './secrets-schema.ts';
 
@@ -26,7 +26,7 @@ export function readSecrets(
 
 function readVault(vault: WrittenVault, { absolute, duration, wrong }: SecretsReader): Pick<SetConfig, 'vault'> {
   const { address, namespace, caFile, interval } = vault;
-  const why = whyNoVault(address);
+  const why = addressProblem(address);
   if (why !== undefined) wrong('secrets.vault.address', why);
   const logins = loginsOf(vault, absolute);
   const [login] = logins;

@@ -101,10 +101,10 @@ export class Asked {
 
   /** Ends one, or all of the set. */
   async end(set: string, id: string | undefined): Promise<readonly Suspension[]> {
-    const isMeant = (one: Suspension): boolean => one.set === set && (id === undefined || one.id === id);
-    const ended = this.#note.suspensions.filter(isMeant);
+    const isSelected = (one: Suspension): boolean => one.set === set && (id === undefined || one.id === id);
+    const ended = this.#note.suspensions.filter(isSelected);
     if (ended.length > 0)
-      await this.#change((note) => ({ ...note, suspensions: note.suspensions.filter((one) => !isMeant(one)) }));
+      await this.#change((note) => ({ ...note, suspensions: note.suspensions.filter((one) => !isSelected(one)) }));
     return ended;
   }
 

@@ -29,7 +29,7 @@ export interface ImageUpdatesDeps {
 
 export class ImageUpdates {
   readonly #deps: ImageUpdatesDeps;
-  #said: string | undefined;
+  #logged: string | undefined;
 
   constructor(deps: ImageUpdatesDeps) {
     this.#deps = deps;
@@ -47,12 +47,12 @@ export class ImageUpdates {
   async look(signal: AbortSignal): Promise<void> {
     try {
       await this.#update(signal);
-      this.#said = undefined;
+      this.#logged = undefined;
     } catch (error) {
       if (signal.aborted) return;
       const text = reasonOf(error);
-      if (text !== this.#said) this.#deps.log(isPassing(error) ? 'warn' : 'error', `images are not updated: ${text}`);
-      this.#said = text;
+      if (text !== this.#logged) this.#deps.log(isPassing(error) ? 'warn' : 'error', `images are not updated: ${text}`);
+      this.#logged = text;
     }
   }
 

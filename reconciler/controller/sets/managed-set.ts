@@ -76,7 +76,7 @@ export class ManagedSet {
   readonly #vault: VaultSecrets | undefined;
   /** The author of its runs. */
   readonly #self: string;
-  #whyEnded: string | undefined;
+  #endReason: string | undefined;
   #end: AbortSignal | undefined;
 
   constructor(deps: ManagedSetDeps) {
@@ -115,7 +115,7 @@ export class ManagedSet {
       rollout: config.rollout,
       batchesOf: (hosts) => batchesOf(config.rollout, hosts),
       hosts: this.hosts,
-      owe: (revision) => void this.#hooks.owe(revision).catch((error: unknown) => this.#notStored(error)),
+      owe: (revision) => void this.#hooks.owe(revision).catch((error: unknown) => this.#logNotStored(error)),
       afterSync: (revision, isNews) =>
         this.#hooks.afterSync(revision, isNews, this.#end ?? new AbortController().signal),
       onFailure: (revision) => this.#hooks.onFailure(revision, this.#end ?? new AbortController().signal),
@@ -123,11 +123,11 @@ export class ManagedSet {
         watchMetrics(config.rollout.checks, { set: config.name, revision, hosts: on }, overtaken),
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
       noteGiven: (hosts, revision) =>
-        void this.#stored.noteGiven(hosts, revision).catch((error: unknown) => this.#notStored(error)),
+        void this.#stored.noteGiven(hosts, revision).catch((error: unknown) => this.#logNotStored(error)),
       begin: (start) => this.#begin(start),
       hasEarlier: () => this.#stored.lastGood !== undefined,
       goBack: (from) => this.#revisions.goBack(from),
-      onGood: (revision) => void this.#stored.noteGood(revision).catch((error: unknown) => this.#notStored(error)),
+      onGood: (revision) => void this.#stored.noteGood(revision).catch((error: unknown) => this.#logNotStored(error)),
       onWithdrawn: (revision, message) => this.#reports.withdrawn(revision, message),
       onError: (message) => this.#reports.log('error', message),
       by: this.#self,
@@ -240,7 +240,7 @@ export class ManagedSet {
 
   /** Called before `signal` of `run` fires, when the set leaves the configuration or changes in it: running runs end as cancelled. */
   end(why: string): void {
-    this.#whyEnded = why;
+    this.#endReason = why;
     this.#rollouts.stop(why);
   }
 
@@ -265,9 +265,9 @@ export class ManagedSet {
     await watching;
     await this.#revisions.idle();
     await this.#vault?.close();
-    if (this.#whyEnded !== undefined) {
-      this.#rollouts.stop(this.#whyEnded);
-      this.#records.runs.endAll(this.#whyEnded, this.#deps.nowMs());
+    if (this.#endReason !== undefined) {
+      this.#rollouts.stop(this.#endReason);
+      this.#records.runs.endAll(this.#endReason, this.#deps.nowMs());
     }
     await Promise.all([this.#stored.flush(), this.#records.flush()]);
   }
@@ -323,7 +323,7 @@ export class ManagedSet {
   /** Compares and applies now. */
   sync(hosts: readonly string[] | undefined, reason: string, by: string): Operation {
     const chosen = this.hosts.filter(({ name }) => hosts === undefined || hosts.includes(name));
-    if (this.#rollouts.isStopped) void this.#again({ kind: 'resync', reason, by });
+    if (this.#rollouts.isStopped) void this.#restartRollout({ kind: 'resync', reason, by });
     const run = this.#begin({ kind: 'resync', reason, by });
     void resync(run, chosen, this.#deps.nowMs);
     return run.operation;
@@ -381,7 +381,7 @@ export class ManagedSet {
   }
 
   /** Starts a rollout again that a check or a hook stopped. */
-  async #again(start: StartPart): Promise<void> {
+  async #restartRollout(start: StartPart): Promise<void> {
     const end = this.#end;
     if (end !== undefined && !end.aborted) await this.#revisions.bring(start, end, 'It begins again.');
   }
@@ -397,10 +397,10 @@ export class ManagedSet {
 
   #noteApplied(host: string, applied: AppliedRevision): void {
     const hosts = { ...this.#stored.state.hosts, [host]: applied };
-    void this.#stored.change({ hosts }).catch((error: unknown) => this.#notStored(error));
+    void this.#stored.change({ hosts }).catch((error: unknown) => this.#logNotStored(error));
   }
 
-  #notStored(error: unknown): void {
+  #logNotStored(error: unknown): void {
     this.#reports.log('error', `its state cannot be stored: ${reasonOf(error)}`);
   }
 

@@ -161,7 +161,7 @@ export class Rollouts {
   ): Promise<'go' | 'overtaken' | 'withdrawn'> {
     const { rollout, hosts, hasEarlier, onError, waitsForAway = false } = this.#deps;
     const before = given.filter((one) => !batch.includes(one));
-    let isTold = false;
+    let isReported = false;
     while (!overtaken.aborted) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve));
       const counted = [...before.filter(({ isFailed }) => isFailed), ...batch];
@@ -172,11 +172,11 @@ export class Rollouts {
         const failed = listOf(failedNames(given));
         this.#message = `Revision ${short(revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
         this.#halted = given;
-        if (!isTold) {
+        if (!isReported) {
           onError(this.#message);
           await this.#afterFailure(revision);
         }
-        isTold = true;
+        isReported = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
         if (isLast && batch.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway)) return 'go';
       }

@@ -160,9 +160,9 @@ export class SetRevisions {
   }
 
   #refuse({ revision }: KnownRevision, problems: readonly string[]): void {
-    const isTold = problems.join('\n') === this.#problems.join('\n');
+    const isReported = problems.join('\n') === this.#problems.join('\n');
     this.#problems = problems;
-    if (!isTold) this.#deps.onRefused(revision, problems);
+    if (!isReported) this.#deps.onRefused(revision, problems);
   }
 
   /** The manifests of a revision for each host of the set. */

@@ -52,7 +52,7 @@ export class VaultHttp {
 
   constructor(place: VaultPlace) {
     this.#place = place;
-    const why = whyNoVault(place.address);
+    const why = addressProblem(place.address);
     if (why !== undefined) throw new VaultError('refused', `the address of Vault ${why}`);
   }
 
@@ -141,13 +141,13 @@ export class VaultHttp {
     new VaultError('unreachable', `${this.host} cannot be reached: ${errorText(error)}`, { cause: error });
 
   #busy({ status, body }: VaultAnswer): VaultError {
-    const why = saidBy(body);
+    const why = errorsIn(body);
     return new VaultError('unreachable', `${this.host} answers ${status}${why === '' ? '' : `: ${why}`}`);
   }
 }
 
 /** Why this is not a valid address of a server. */
-export function whyNoVault(address: string): string | undefined {
+export function addressProblem(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '')
     return 'must be a URL such as https://vault.example.org:8200';
@@ -158,7 +158,7 @@ export function whyNoVault(address: string): string | undefined {
 }
 
 /** The errors in an answer of Vault, which never contain secrets. */
-export const saidBy = ({ errors }: JsonObject): string =>
+export const errorsIn = ({ errors }: JsonObject): string =>
   (Array.isArray(errors) ? (errors as readonly Json[]) : [])
     .map((one) => textOf(one) ?? '')
     .join('; ')

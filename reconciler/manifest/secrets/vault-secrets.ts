@@ -1,7 +1,7 @@
 // Reads values of KV secrets, version 1 and 2, as `MOUNT/PATH#FIELD` names them. Other engines make a new secret for each reading, and are refused.
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap, mapOf, textOf } from '../../core/documents/json-values.ts';
-import { saidBy, VaultError } from './vault-http.ts';
+import { errorsIn, VaultError } from './vault-http.ts';
 import { VaultSession, type VaultSettings } from './vault-session.ts';
 
 /** Reads one reference. */
@@ -90,7 +90,7 @@ export class VaultSecrets {
   }
 
   #denied(status: number, body: JsonObject, hint: string): VaultError {
-    const why = saidBy(body);
+    const why = errorsIn(body);
     return new VaultError('denied', `${this.#session.host} answers ${status}${why === '' ? '' : ` (${why})`}: ${hint}`);
   }
 }

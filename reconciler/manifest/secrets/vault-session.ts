@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { mapOf, textOf } from '../../core/documents/json-values.ts';
-import { saidBy, VaultError, VaultHttp, type VaultAnswer, type VaultCall, type VaultPlace } from './vault-http.ts';
+import { errorsIn, VaultError, VaultHttp, type VaultAnswer, type VaultCall, type VaultPlace } from './vault-http.ts';
 
 export type VaultLogin =
   /** It belongs to the user, and is never revoked here. */
@@ -95,7 +95,7 @@ export class VaultSession {
   async #loggedIn(signal: AbortSignal | undefined): Promise<Token> {
     const login = this.#login;
     if (login.method === 'token') return this.#unlimited(login.token);
-    if (login.method === 'tokenFile') return this.#looked(await lineOf(login.file, 'the token of Vault'), signal);
+    if (login.method === 'tokenFile') return this.#lookUp(await lineOf(login.file, 'the token of Vault'), signal);
     const body: JsonObject =
       login.method === 'appRole'
         ? { role_id: login.roleId, secret_id: await lineOf(login.secretIdFile, 'the secret id of Vault') }
@@ -112,7 +112,7 @@ export class VaultSession {
   }
 
   /** Looks up the lifetime of a token from a file. */
-  async #looked(text: string, signal: AbortSignal | undefined): Promise<Token> {
+  async #lookUp(text: string, signal: AbortSignal | undefined): Promise<Token> {
     const call: VaultCall = { method: 'GET', path: 'auth/token/lookup-self', token: text };
     const { status, body } = await this.#http.call(call, signal);
     if (status !== 200)
@@ -143,7 +143,7 @@ export class VaultSession {
 }
 
 const withReason = (body: JsonObject): string => {
-  const why = saidBy(body);
+  const why = errorsIn(body);
   return why === '' ? '' : `: ${why}`;
 };
 

@@ -61,8 +61,8 @@ interface Call {
   readonly signal?: AbortSignal;
 }
 
-async function call<T>(path: string, asked: Call = {}): Promise<T> {
-  const response = await answerTo(path, asked);
+async function call<T>(path: string, request: Call = {}): Promise<T> {
+  const response = await answerTo(path, request);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 

@@ -81,8 +81,8 @@ export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanv
   const keys: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => moveTo(chosen === undefined ? first(graph) : graph.dependencies(chosen)[0]),
     ArrowRight: () => moveTo(chosen === undefined ? first(graph) : graph.dependents(chosen)[0]),
-    ArrowDown: () => moveTo(chosen === undefined ? first(graph) : beside(laidOut?.layout, chosen, 1)),
-    ArrowUp: () => moveTo(chosen === undefined ? first(graph) : beside(laidOut?.layout, chosen, -1)),
+    ArrowDown: () => moveTo(chosen === undefined ? first(graph) : neighbourInColumn(laidOut?.layout, chosen, 1)),
+    ArrowUp: () => moveTo(chosen === undefined ? first(graph) : neighbourInColumn(laidOut?.layout, chosen, -1)),
     Enter: openChosen,
     '+': () => zoom(1.3),
     '-': () => zoom(1 / 1.3),
@@ -154,7 +154,7 @@ function describe(graph: Graph, entries: readonly Entry[], id: number): string {
 }
 
 /** The next node above or below in the same column. */
-function beside(layout: Layout | undefined, from: number, direction: 1 | -1): number | undefined {
+function neighbourInColumn(layout: Layout | undefined, from: number, direction: 1 | -1): number | undefined {
   if (!layout) return undefined;
   const { x, y } = layout;
   const ahead = (id: number): number => ((y[id] ?? 0) - (y[from] ?? 0)) * direction;

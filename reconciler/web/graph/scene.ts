@@ -21,7 +21,7 @@ export class Scene {
   #frame: number | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
   /** Camera, layout, colours or choice have changed, so everything is drawn again, not only nodes with a new look. */
-  #isAllOld = true;
+  #mustRedrawAll = true;
   #drawn: NodeFaces = { statuses: [], notes: [] };
 
   constructor(edges: CanvasRenderingContext2D, nodes: CanvasRenderingContext2D) {
@@ -102,7 +102,7 @@ export class Scene {
   }
 
   #redraw(): void {
-    this.#isAllOld = true;
+    this.#mustRedrawAll = true;
     this.#request();
   }
 
@@ -111,10 +111,10 @@ export class Scene {
       this.#frame = undefined;
       const picture = this.#picture();
       if (!picture) return;
-      if (this.#isAllOld) this.#drawAll(picture);
+      if (this.#mustRedrawAll) this.#drawAll(picture);
       else drawSome(this.#nodes, picture, this.#changed());
       this.#drawn = this.#faces;
-      this.#isAllOld = false;
+      this.#mustRedrawAll = false;
     });
   }
 

@@ -37,19 +37,19 @@ export interface ConfirmProps {
   readonly isDangerous?: boolean;
   readonly close: () => void;
   /** Called when confirmed; the dialog shows its error. */
-  readonly act: (form: FormData) => Promise<void>;
+  readonly onConfirm: (form: FormData) => Promise<void>;
   readonly children?: ComponentChildren;
 }
 
 /** A question with fields: nothing happens before its button is pressed. */
-export function Confirm({ title, verb, isDangerous = false, close, act, children }: ConfirmProps) {
+export function Confirm({ title, verb, isDangerous = false, close, onConfirm, children }: ConfirmProps) {
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     setBusy(true);
     setProblem(undefined);
-    act(new FormData(event.currentTarget as HTMLFormElement)).then(close, (error: unknown) => {
+    onConfirm(new FormData(event.currentTarget as HTMLFormElement)).then(close, (error: unknown) => {
       setProblem(reasonOf(error));
       setBusy(false);
     });

@@ -65,7 +65,7 @@ export function Bar() {
         >
           <Icon name="help" size={16} />
         </button>
-        <Who />
+        <User />
       </div>
     </header>
   );
@@ -88,7 +88,7 @@ function Live({ connection }: { readonly connection: Connection }) {
   );
 }
 
-function Who() {
+function User() {
   const { name, role, login, may = [] } = session.value ?? {};
   const leave = (): void => {
     api.logOut().then(endSession, (error: unknown) => notify(reasonOf(error), true));

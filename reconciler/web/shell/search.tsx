@@ -12,7 +12,7 @@ import { StatusMark } from '../parts/status.tsx';
 export const isSearchOpen = signal(false);
 
 /** Search begins after this pause in typing. */
-const restMs = 150;
+const typingPauseMs = 150;
 
 export function Search() {
   return isSearchOpen.value ? <SearchDialog /> : null;
@@ -20,13 +20,13 @@ export function Search() {
 
 function SearchDialog() {
   const [words, setWords] = useState('');
-  const [asked, setAsked] = useState('');
+  const [searched, setSearched] = useState('');
   const [active, setActive] = useState(0);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(words.trim()), restMs);
+    const timer = setTimeout(() => setSearched(words.trim()), typingPauseMs);
     return () => clearTimeout(timer);
   }, [words]);
-  const { data, error } = useLoad((stop) => (asked === '' ? nothing : api.search(asked, stop)), [asked]);
+  const { data, error } = useLoad((stop) => (searched === '' ? nothing : api.search(searched, stop)), [searched]);
   const hits = data?.hits ?? [];
   const at = Math.min(active, Math.max(0, hits.length - 1));
   const close = (): void => void (isSearchOpen.value = false);
@@ -60,7 +60,7 @@ function SearchDialog() {
         onKeyDown={onKeyDown}
       />
       <p class="soft small" role="status">
-        {error ?? countText(asked, data?.total)}
+        {error ?? countText(searched, data?.total)}
       </p>
       <div class="hits" id="search-hits" role="listbox" aria-label="Found">
         {hits.map((hit, number) => (
@@ -85,8 +85,8 @@ function SearchDialog() {
 
 const nothing = Promise.resolve({ hits: [], total: 0 });
 
-const countText = (asked: string, total: number | undefined): string =>
-  asked === '' ? 'Words may be in any order; all must occur.' : `${(total ?? 0).toLocaleString('en')} found`;
+const countText = (searched: string, total: number | undefined): string =>
+  searched === '' ? 'Words may be in any order; all must occur.' : `${(total ?? 0).toLocaleString('en')} found`;
 
 const whereText = ({ type, set, host, text }: SearchHit): string =>
   type === 'object' ? `on ${host} in ${set}` : [type, text].filter(Boolean).join(' · ');

@@ -46,7 +46,7 @@ async function watchOne(check: MetricCheck, batch: CheckedBatch, signal: AbortSi
     const waitMs = Math.min(intervalMs, forMs - passedMs);
     await pause(waitMs, signal);
     passedMs += waitMs;
-    const why = await look(check, batch, signal);
+    const why = await problemOf(check, batch, signal);
     failed = why === undefined ? 0 : failed + 1;
     if (failed >= failures) return `the check ${name} does not hold: ${why ?? ''}`;
   }
@@ -54,19 +54,19 @@ async function watchOne(check: MetricCheck, batch: CheckedBatch, signal: AbortSi
 }
 
 /** A server that does not answer also stops the rollout: whether the revision works is unknown. */
-async function look(check: MetricCheck, batch: CheckedBatch, signal: AbortSignal): Promise<string | undefined> {
+async function problemOf(check: MetricCheck, batch: CheckedBatch, signal: AbortSignal): Promise<string | undefined> {
   const what = `the check ${check.name}`;
   const { tokenFile, caFile } = check;
   const credentials = {
     ...(tokenFile === undefined ? {} : { passwordFile: tokenFile }),
     ...(caFile === undefined ? {} : { caFile }),
   };
-  const own = (path: string): string => path;
+  const unchanged = (path: string): string => path;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(longestLookMs)]);
   try {
-    const dispatcher = await dispatcherFor(credentials, own);
+    const dispatcher = await dispatcherFor(credentials, unchanged);
     try {
-      const authorization = await authorizationOf(credentials, own);
+      const authorization = await authorizationOf(credentials, unchanged);
       const url = new URL(`${check.url.replace(/\/+$/, '')}/api/v1/query`);
       url.searchParams.set('query', queryOf(check.query, batch));
       const okStatuses = [400, 422];

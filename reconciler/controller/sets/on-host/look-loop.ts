@@ -1,7 +1,7 @@
 // Compares a set with one host whenever a comparison is asked for or due. Comparisons never overlap.
 import { Alarm } from './alarm.ts';
 
-export interface Looks {
+export interface LookLoopDeps {
   /** Compares once; returns false when that is not possible now. Never rejects. */
   readonly look: (signal: AbortSignal) => Promise<boolean>;
   /** Times until a comparison is due by itself; past times are ignored. */
@@ -25,7 +25,7 @@ export class LookLoop {
   }
 
   /** Ends when `signal` fires. */
-  async run({ look, dueInMs }: Looks, signal: AbortSignal): Promise<void> {
+  async run({ look, dueInMs }: LookLoopDeps, signal: AbortSignal): Promise<void> {
     const wake = this.#alarm.call;
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {

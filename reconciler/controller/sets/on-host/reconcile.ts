@@ -26,7 +26,7 @@ import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
 import { ofHost } from '../../decide/suspensions.ts';
 
-type Resting = ReadonlyMap<string, string>;
+type RestingObjects = ReadonlyMap<string, string>;
 
 export interface ReconcilerDeps extends SetOnHostDeps {
   readonly display: HostDisplay;
@@ -78,7 +78,7 @@ export class HostReconciler {
       await this.#reconcile(target, signal);
     } catch (error) {
       if (signal.aborted) return false;
-      this.#notDone(error, target, this.#neededFor(target));
+      this.#noteFailure(error, target, this.#neededFor(target));
     }
     return true;
   }
@@ -101,7 +101,7 @@ export class HostReconciler {
     display.awaitsApproval = isForApproval ? { revision: target.revision, steps } : undefined;
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
     if (verdict.kind === 'settled' && isNew && !(await this.#isFollowed(target, show, signal))) return;
-    this.#settle(verdict, target);
+    this.#applyVerdict(verdict, target);
     const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.isLocked === true;
     if (verdict.kind !== 'apply') return show(isAsBefore ? display.state : stateOf(verdict));
     show({ status: 'syncing' });
@@ -146,7 +146,7 @@ export class HostReconciler {
   }
 
   /** The steps that nobody has approved yet. */
-  #toApprove(compared: Comparison, made: MadePlan, resting: Resting): readonly AskedStep[] {
+  #toApprove(compared: Comparison, made: MadePlan, resting: RestingObjects): readonly AskedStep[] {
     const { config, approvals, applied } = this.#deps;
     if (config.approval === undefined) return [];
     const { revision } = compared.target;
@@ -186,7 +186,7 @@ export class HostReconciler {
   }
 
   /** Applies a verdict to the next comparison and the stored state. */
-  #settle(verdict: Verdict, target: HostTarget): void {
+  #applyVerdict(verdict: Verdict, target: HostTarget): void {
     const { applied, nowMs } = this.#deps;
     this.#nextOpenMs = undefined;
     if (verdict.kind === 'apply') return;
@@ -206,7 +206,7 @@ export class HostReconciler {
       if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), this.#deps.nowMs());
       if (signal.aborted) return;
       if (failure === undefined) this.#succeeded(target, made);
-      else this.#notDone(new Error(failure), target);
+      else this.#noteFailure(new Error(failure), target);
     };
     await carryOut(this.#deps, work, onEnd, signal);
   }
@@ -231,7 +231,7 @@ export class HostReconciler {
     return isNew ? this.#deps.waitsFor(this.#host, revision) : undefined;
   }
 
-  #notDone(error: unknown, target: HostTarget, needed?: Hindrance): void {
+  #noteFailure(error: unknown, target: HostTarget, needed?: Hindrance): void {
     const { loaded } = target.loaded;
     const { nowMs, log, link, look, display } = this.#deps;
     if (error instanceof OvertakenError) {
@@ -253,17 +253,17 @@ export class HostReconciler {
   }
 
   /** Objects that something keeps changing back. */
-  #restingIn({ plan }: MadePlan): Resting {
+  #restingIn({ plan }: MadePlan): RestingObjects {
     const { look, nowMs } = this.#deps;
     const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs());
     const first = Math.min(...resting.values());
     if (resting.size > 0) setTimeout(look, first + 5).unref();
-    this.#tellResting([...resting.keys()]);
+    this.#logResting([...resting.keys()]);
     const reason = 'something keeps changing it back; it is repaired later';
     return new Map([...resting.keys()].map((address) => [address, reason]));
   }
 
-  #tellResting(addresses: readonly Address[]): void {
+  #logResting(addresses: readonly Address[]): void {
     const text = addresses.join(', ');
     if (text !== '' && text !== this.#resting) {
       const times = Math.max(...addresses.map((address) => this.#repairs.count(address)));

@@ -1,4 +1,4 @@
-// Operations at work, with the progress of each host, and those that ended of late.
+// Running operations with the progress of each host, and those that ended recently.
 import type { Operation } from '../../../controller/contract/index.ts';
 import { operations } from '../../data/store.ts';
 import { folded, type Fold } from '../../parts/fold.ts';

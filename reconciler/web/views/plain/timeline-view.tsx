@@ -1,4 +1,4 @@
-// What happened on all sets, day by day: runs with who and why, and changes by others. New entries appear by themselves.
+// The history of all sets, day by day: runs with their author and reason, and changes by others. New entries appear by themselves.
 import type { TimelineEntry } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { place, refine, to } from '../../data/router.ts';

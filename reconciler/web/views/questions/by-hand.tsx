@@ -1,4 +1,4 @@
-// The questions before something is done to a container by hand: power, snapshots, files.
+// The dialogs before an action on a container: power, snapshots, files.
 import type { PowerAction, SnapshotRequest } from '../../../controller/contract/index.ts';
 import { api, type ContainerPlace } from '../../data/api.ts';
 import { readContainers } from '../../data/containers.ts';
@@ -45,7 +45,7 @@ const words: Readonly<Record<PowerAction, { readonly past: string; readonly mean
 export function PowerQuestion({ container, action, close }: HandProps<'power'>) {
   const { host, name } = container;
   const ends = action === 'stop' || action === 'restart';
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const force = form.get('force') === 'on';
     const reason = text(form, 'reason');
     await api.power(container, { action, ...(force && { force }), ...inProject(container), ...(reason && { reason }) });
@@ -58,7 +58,7 @@ export function PowerQuestion({ container, action, close }: HandProps<'power'>) 
       verb={upper(action)}
       isDangerous={ends}
       close={close}
-      act={act}
+      onConfirm={onConfirm}
     >
       <p>{words[action].means} A set that declares another state brings that back.</p>
       {ends && (
@@ -85,7 +85,7 @@ const snapshotTexts = {
 
 export function SnapshotQuestion({ container, action, name, close }: HandProps<'snapshot'>) {
   const { verb, past, means } = snapshotTexts[action];
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const given = name ?? text(form, 'name');
     const reason = text(form, 'reason');
     await api.snapshot(container, {
@@ -100,7 +100,7 @@ export function SnapshotQuestion({ container, action, name, close }: HandProps<'
   const title =
     name === undefined ? `Take a snapshot of ${container.name}` : `${upper(action)} ${name} of ${container.name}`;
   return (
-    <Confirm title={title} verb={verb} isDangerous={action !== 'take'} close={close} act={act}>
+    <Confirm title={title} verb={verb} isDangerous={action !== 'take'} close={close} onConfirm={onConfirm}>
       <p>{means}</p>
       {action === 'take' && (
         <Field label="Name (empty: the host gives one)">
@@ -121,13 +121,13 @@ export function UploadQuestion({
   close,
   done,
 }: HandProps<'upload'> & { readonly done: () => void }) {
-  const act = async (): Promise<void> => {
+  const onConfirm = async (): Promise<void> => {
     for (const file of files) await api.upload(container, joined(directory, file.name), file);
     done();
     notify(files.length === 1 ? `${files[0]?.name} was uploaded.` : `${files.length} files were uploaded.`);
   };
   return (
-    <Confirm title={`Upload to ${directory} in ${container.name}`} verb="Upload" close={close} act={act}>
+    <Confirm title={`Upload to ${directory} in ${container.name}`} verb="Upload" close={close} onConfirm={onConfirm}>
       <ul>
         {files.map(({ name, size }) => (
           <li key={name} class="lines">

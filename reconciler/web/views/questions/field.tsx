@@ -1,4 +1,4 @@
-// A field of a question, and what was written in it.
+// A field of a dialog, and its text.
 import type { ComponentChildren } from 'preact';
 
 export function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {

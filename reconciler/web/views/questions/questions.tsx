@@ -1,4 +1,4 @@
-// The questions before something is changed: sync, suspend, resume, rollback, and work in containers. Each says what will happen and where.
+// The dialogs before a change: sync, suspend, resume, rollback, and actions on containers. Each describes what will happen and where.
 import { countOf } from '../../data/figures.ts';
 import { signal } from '@preact/signals';
 import type { ApprovalGate, PruneGate } from '../../../controller/contract/index.ts';
@@ -67,14 +67,14 @@ type QuestionProps<Kind extends Question['kind']> = Omit<Extract<Question, { kin
 };
 
 function SyncQuestion({ set, host, close }: QuestionProps<'sync'>) {
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const reason = text(form, 'reason');
     const operation = await api.sync(set, { ...(reason && { reason }), ...(host !== undefined && { hosts: [host] }) });
     takeOperation(operation);
     notify(`The sync of ${set} has begun.`);
   };
   return (
-    <Confirm title={`Sync ${set}`} verb="Sync now" close={close} act={act}>
+    <Confirm title={`Sync ${set}`} verb="Sync now" close={close} onConfirm={onConfirm}>
       <p>
         {host === undefined ? 'Every host of the set' : host} is compared with the newest revision now, and differences
         are applied. Windows and guards stay in force.
@@ -96,7 +96,7 @@ const durations = [
 
 function SuspendQuestion({ set, host, address, path, close }: QuestionProps<'suspend'>) {
   const what = [path, address, address === undefined ? set : undefined].find((part) => part !== undefined) ?? set;
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const hours = Number(text(form, 'hours'));
     const until = hours === 0 ? undefined : new Date(Date.now() + hours * 3_600_000).toISOString();
     await api.suspend(set, {
@@ -111,7 +111,7 @@ function SuspendQuestion({ set, host, address, path, close }: QuestionProps<'sus
     await readOverview();
   };
   return (
-    <Confirm title={`Suspend ${what}`} verb="Suspend" close={close} act={act}>
+    <Confirm title={`Suspend ${what}`} verb="Suspend" close={close} onConfirm={onConfirm}>
       <p>
         Nothing is changed{' '}
         {address === undefined ? 'in this set' : `on ${path === undefined ? 'this object' : 'this field'}`}
@@ -134,28 +134,34 @@ function SuspendQuestion({ set, host, address, path, close }: QuestionProps<'sus
 }
 
 function ResumeQuestion({ set, id, what, close }: QuestionProps<'resume'>) {
-  const act = async (): Promise<void> => {
+  const onConfirm = async (): Promise<void> => {
     const { resumed } = await api.resume(set, id === undefined ? {} : { id });
     suspensionsChanged.value++;
     notify(resumed.length === 1 ? '1 suspension has ended.' : `${resumed.length} suspensions have ended.`);
     await readOverview();
   };
   return (
-    <Confirm title={`Resume ${what}`} verb="Resume" close={close} act={act}>
+    <Confirm title={`Resume ${what}`} verb="Resume" close={close} onConfirm={onConfirm}>
       <p>The suspension ends. Differences that are there by now are applied as the mode of the set says.</p>
     </Confirm>
   );
 }
 
 function PruneQuestion({ set, gate, close }: QuestionProps<'prune'>) {
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const operation = await api.prune(set, { revision: gate.revision, reason: text(form, 'reason') });
     takeOperation(operation);
     notify(`The deletion in ${set} is approved.`);
   };
   const count = countOf(gate.hosts);
   return (
-    <Confirm title={`Delete ${count} objects of ${set}`} verb="Delete them" isDangerous close={close} act={act}>
+    <Confirm
+      title={`Delete ${count} objects of ${set}`}
+      verb="Delete them"
+      isDangerous
+      close={close}
+      onConfirm={onConfirm}
+    >
       <p>
         <code>{shortRevision(gate.revision)}</code> no longer declares them. The approval is for this revision only.
       </p>
@@ -167,14 +173,14 @@ function PruneQuestion({ set, gate, close }: QuestionProps<'prune'>) {
 }
 
 function ApproveQuestion({ set, gate: { revision, plan, hosts }, close }: QuestionProps<'approve'>) {
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     await api.approve(set, { revision, plan, reason: text(form, 'reason') });
     notify(`The plan of ${set} is approved.`);
     await readOverview();
   };
   const count = countOf(hosts);
   return (
-    <Confirm title={`Approve the plan of ${set}`} verb="Approve" isDangerous close={close} act={act}>
+    <Confirm title={`Approve the plan of ${set}`} verb="Approve" isDangerous close={close} onConfirm={onConfirm}>
       <p>
         Its {count} steps are carried out. The approval is for <code>{shortRevision(revision)}</code> and these steps
         only; neither its author nor who asked for it can give it.
@@ -187,7 +193,7 @@ function ApproveQuestion({ set, gate: { revision, plan, hosts }, close }: Questi
 }
 
 function RollbackQuestion({ set, revision, close }: QuestionProps<'rollback'>) {
-  const act = async (form: FormData): Promise<void> => {
+  const onConfirm = async (form: FormData): Promise<void> => {
     const operation = await api.rollback(set, { revision, reason: text(form, 'reason') });
     takeOperation(operation);
     notify(`The rollback of ${set} has begun.`);
@@ -198,7 +204,7 @@ function RollbackQuestion({ set, revision, close }: QuestionProps<'rollback'>) {
       verb="Roll back"
       isDangerous
       close={close}
-      act={act}
+      onConfirm={onConfirm}
     >
       <p>
         All hosts of the set go back to <code>{shortRevision(revision)}</code>. What was created since then may be

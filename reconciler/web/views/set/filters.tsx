@@ -1,4 +1,4 @@
-// Search and filters of objects: in the address of the page, so that a link shows the same.
+// Search and filters of objects, stored in the address of the page, so that a link shows the same.
 import type { ComponentChildren } from 'preact';
 import type { ObjectStatusName, SetStatus } from '../../../controller/contract/index.ts';
 import type { Entry } from '../../data/entry.ts';
@@ -44,7 +44,7 @@ export interface FiltersProps {
   readonly filter: Filter;
   readonly counts: ReadonlyMap<ObjectStatusName, number>;
   readonly kinds: readonly string[];
-  /** More choices. */
+  /** Further filters. */
   readonly children?: ComponentChildren;
 }
 

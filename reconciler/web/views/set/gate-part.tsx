@@ -1,4 +1,4 @@
-// What a set would do once a person approves it: a deletion beyond its limit, or a plan that needs a second person.
+// What waits for an approval in a set: deletions beyond its limit, or a plan that needs a second person.
 import { countOf } from '../../data/figures.ts';
 import type { ComponentChildren } from 'preact';
 import type { SetStatus } from '../../../controller/contract/index.ts';
@@ -22,7 +22,7 @@ export function Gates({ set: { name: set, pruneGate, approvalGate } }: { readonl
           hosts={pruneGate.hosts.map(({ objects, ...one }) => ({ ...one, items: objects }))}
           noun="objects"
           verb="Approve deletion"
-          act={() => ask({ kind: 'prune', set, gate: pruneGate })}
+          openDialog={() => ask({ kind: 'prune', set, gate: pruneGate })}
         >
           <Revision revision={pruneGate.revision} /> no longer declares {countOf(pruneGate.hosts)} objects, more than
           may be deleted at once. They stay until somebody approves it.
@@ -35,7 +35,7 @@ export function Gates({ set: { name: set, pruneGate, approvalGate } }: { readonl
           hosts={approvalGate.hosts.map(({ steps, ...one }) => ({ ...one, items: steps }))}
           noun="steps"
           verb="Approve the plan"
-          act={() => ask({ kind: 'approve', set, gate: approvalGate })}
+          openDialog={() => ask({ kind: 'approve', set, gate: approvalGate })}
         >
           The plan of <Revision revision={approvalGate.revision} /> waits until a second person approves its{' '}
           {countOf(approvalGate.hosts)} steps.
@@ -51,11 +51,11 @@ interface GatePartProps {
   readonly hosts: readonly Gated[];
   readonly noun: string;
   readonly verb: string;
-  readonly act: () => void;
+  readonly openDialog: () => void;
   readonly children: ComponentChildren;
 }
 
-function GatePart({ label, set, hosts, noun, verb, act, children }: GatePartProps) {
+function GatePart({ label, set, hosts, noun, verb, openDialog, children }: GatePartProps) {
   return (
     <section class="gate whole" aria-label={label}>
       <div class="grow">
@@ -75,7 +75,7 @@ function GatePart({ label, set, hosts, noun, verb, act, children }: GatePartProp
         </details>
       </div>
       {may('approve', set) && (
-        <button class="button" onClick={act}>
+        <button class="button" onClick={openDialog}>
           {verb}
         </button>
       )}

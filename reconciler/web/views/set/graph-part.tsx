@@ -1,4 +1,4 @@
-// The objects of a set as a graph: filters, what one node stands for, what the colours mean, the drawing.
+// The objects of a set as a graph, with filters, grouping and a legend.
 import { useMemo } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { objects, readObjects } from '../../data/objects.ts';
@@ -34,7 +34,7 @@ export function GraphPart({ set }: { readonly set: SetStatus }) {
   const { search, status, host, kind } = filter;
   const wanted = groupings.find((each) => each === place.value.query['group']);
   const view = JSON.stringify([filter, wanted]);
-  // A filter by status, or a grouping by it, makes other nodes with each change of a status.
+  // Each change of a status changes the nodes when they are filtered or grouped by status.
   const hasNewNodes = status !== '' || wanted === 'status' || (wanted === undefined && kind !== '' && host !== '');
   const shown = useMemo(() => filtered(entries, filter), [shape, view, hasNewNodes ? entries : undefined]);
   const graph = useMemo(() => {
@@ -91,7 +91,7 @@ export function GraphPart({ set }: { readonly set: SetStatus }) {
   );
 }
 
-/** An object is shown beside the graph; a group becomes the filter, and its objects the next graph. */
+/** Shows an object beside the graph; a group becomes the filter, so that the graph shows its objects. */
 function open(graph: Graph, id: number): void {
   const { grouping } = graph;
   if (isObject(grouping)) {

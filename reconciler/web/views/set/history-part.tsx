@@ -1,4 +1,4 @@
-// The runs of a set, newest first: who, what, when, why, and the way back.
+// The runs of a set, newest first, with author, time, reason and a button to roll back.
 import type { RunRecord } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { may, runsSeen, setOf } from '../../data/store.ts';
@@ -18,7 +18,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
     return <Trouble title="The history could not be read" message={error} again={again} />;
   }
   if (data.length === 0) return <Empty title="No run yet" />;
-  const back = waysBack(data, setOf(set)?.revision);
+  const back = rollbackRuns(data, setOf(set)?.revision);
   return (
     <section class="card" aria-label="History">
       <ol class="runs">
@@ -66,13 +66,13 @@ export function HistoryPart({ set }: { readonly set: string }) {
 }
 
 /** The newest run of each revision that the set can go back to. */
-function waysBack(runs: readonly RunRecord[], present: string | undefined): ReadonlySet<string> {
+function rollbackRuns(runs: readonly RunRecord[], current: string | undefined): ReadonlySet<string> {
   const newest = new Map<string, string>();
   for (const { id, revision, isKept } of runs)
-    if (isKept === true && revision !== present && !newest.has(revision)) newest.set(revision, id);
+    if (isKept === true && revision !== current && !newest.has(revision)) newest.set(revision, id);
   return new Set(newest.values());
 }
 
-/** Red is for what needs a person. */
+/** Red only when a person must act. */
 const toneOf = (outcome: RunRecord['outcome']): string =>
   outcome === 'failed' ? 'bad-text' : outcome === 'partial' ? 'warn-text' : 'soft';

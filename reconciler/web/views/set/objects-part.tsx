@@ -1,4 +1,4 @@
-// The objects of a set as a list: ten thousand of them, filtered and searched while events change them.
+// The objects of a set as a list, which may have ten thousand rows that are filtered and searched while events change them.
 import { useMemo } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import type { Entry } from '../../data/entry.ts';

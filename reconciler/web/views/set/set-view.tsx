@@ -1,4 +1,4 @@
-// The page of one set: its status and actions above, one of its parts below, the chosen object beside it.
+// The page of one set: its status and actions at the top, one of its parts below, the chosen object at the side.
 import { useEffect } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { readObjects } from '../../data/objects.ts';
@@ -88,7 +88,7 @@ function Head({ set }: { readonly set: SetStatus }) {
         <h1>
           {set.name} <StatusMark status={set.status} />
         </h1>
-        {set.message !== undefined && !isSaidBelow(set, set.message) && <p>{set.message}</p>}
+        {set.message !== undefined && !isShownBelow(set, set.message) && <p>{set.message}</p>}
         <p class="soft small facts">
           <span>
             source {set.source} {set.path}
@@ -145,7 +145,7 @@ function Actions({ set }: { readonly set: SetStatus }) {
 function Problems({ set }: { readonly set: SetStatus }) {
   const failing = set.hosts.filter(
     ({ status, error }) =>
-      error !== undefined && (status === 'failed' || status === 'unknown') && !isSaidBelow(set, error),
+      error !== undefined && (status === 'failed' || status === 'unknown') && !isShownBelow(set, error),
   );
   if (set.problems.length === 0 && failing.length === 0) return null;
   return (
@@ -179,8 +179,8 @@ function Problems({ set }: { readonly set: SetStatus }) {
   );
 }
 
-/** The list of suspensions below says it, with who and until when; or the gate, with the objects. */
-const isSaidBelow = ({ suspensions, status, pruneGate, approvalGate }: SetStatus, text: string): boolean =>
+/** The list of suspensions below shows the same, with author and end, or the gate does, with the objects. */
+const isShownBelow = ({ suspensions, status, pruneGate, approvalGate }: SetStatus, text: string): boolean =>
   suspensions.some(({ reason }) => text.includes(reason)) ||
   (status === 'waiting' && (pruneGate ?? approvalGate) !== undefined);
 
