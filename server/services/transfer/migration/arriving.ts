@@ -1,4 +1,4 @@
-// A container that comes from elsewhere, in a backup or from another server: its record and those of its snapshots.
+// Records of a container and its snapshots that arrive in a backup or from another server.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import { snapshotName } from '../../../api/names.ts';
@@ -16,11 +16,11 @@ import { volumeCopy } from '../../storage/root-volume.ts';
 
 type Machine = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 type Facts = Pick<ContainerDocument, 'ephemeral' | 'description' | 'createdAt' | 'lastUsedAt' | 'stateful'> & {
-  /** What is written on its root volume. */
+  /** The config keys that describe its root volume. */
   readonly volume: Parameters<typeof volumeCopy>[0];
 };
 
-/** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
+/** Throws AppError badRequest with all problems: missing profiles, unknown keys, invalid devices. */
 export function arrivingContainer(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   name: string,
@@ -53,7 +53,7 @@ export function arrivingSnapshot(
   return { name, document: { v: 1, ...machine, ...facts, ...volumeCopy(volume), lifecycle: 'ready' } };
 }
 
-/** The container is here: its addresses are known to its networks, and an event says so. */
+/** Tells the networks the addresses of the arrived container, and publishes an event. */
 export async function announceArrival(
   { records, hosts, events }: Pick<ContainerDeps, 'records' | 'events'> & { readonly hosts: NetworkHosts },
   caller: Caller,
@@ -65,10 +65,8 @@ export async function announceArrival(
   events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
 }
 
-/**
- * Keeps of the keys that servers write where it came from and what its image said, and the addresses of its nics when the client
- * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
- */
+/** Keeps three kinds of the keys that servers write: the origin, the facts of its image and the addresses of its nics if the client
+ *  sends them (a move keeps them, a copy is a new machine). Values of the other host (id maps, power, interfaces) are dropped. */
 export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
   const isKept = (key: string): boolean =>
     !isServerKey(key) ||
@@ -78,7 +76,7 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 }
 
-/** A snapshot of another machine. `ids`: to whom its files belong; `[]`: to the ids that a container sees. */
+/** Keys of a snapshot from another machine. `ids`: the id map of its files; `[]`: the ids that a container sees. */
 export const receivedSnapshotKeys = (config: ContainerDocument['config'], ids = '[]'): Record<string, string> => ({
   ...keptKeys(config, false),
   [idMapKeys.files]: ids,

@@ -1,4 +1,4 @@
-// Brings the two ends of a migration together: one side waits on channels of its operation, the other one dials them.
+// Connects the two ends of a migration: one side waits on channels of its operation, the other one dials them.
 import { errors } from '../../../api/errors.ts';
 import type { Problem } from '../../../api/problem.ts';
 import type { Reach } from '../../../lib/reach.ts';
@@ -8,33 +8,33 @@ import { Peer, type PeerChannels } from './peer.ts';
 
 export type ChannelName = keyof PeerChannels;
 
-/** Where the operation of the other side is. */
+/** Address of the operation on the other side. */
 export interface DialTarget {
   /** URL: `https://host:port/1.0/operations/ID`. */
   readonly operation: string;
-  /** PEM of the one certificate that is accepted there; without it the system's authorities decide. */
+  /** PEM of the only accepted certificate; if absent, the system's authorities decide. */
   readonly certificate?: string;
-  /** How far the connection may go; absent: anywhere. */
+  /** Permitted destinations; absent: any. */
   readonly reach?: Reach | undefined;
 }
 
-/** Opens one channel of an operation elsewhere. Throws an Error that says what could not be reached and why. */
+/** Opens one channel of an operation on another server. Throws an Error that says which address could not be reached and why. */
 export type Dial = (target: DialTarget, secret: string, signal: AbortSignal) => Promise<Channel>;
 
-/** How this side comes to its channels. */
+/** How this side gets its channels. */
 export type Meeting =
   | { readonly how: 'wait'; readonly channels: ChannelSet; readonly names: readonly ChannelName[] }
   | { readonly how: 'dial'; readonly target: DialTarget; readonly secrets: Readonly<Record<string, string>> };
 
 export interface ConnectDeps {
   readonly dial: Dial;
-  /** For the other side to connect; default 30 s. */
+  /** Time for the other side to connect; default 30 s. */
   readonly connectTimeoutMs?: number;
 }
 
 const defaultConnectTimeoutMs = 30_000;
 
-/** The transfer starts once all channels are there (spec 4.2). */
+/** Resolves once all channels are open; only then the transfer starts (spec 4.2). */
 export async function meet(deps: ConnectDeps, meeting: Meeting, signal: AbortSignal): Promise<Peer> {
   const channels = meeting.how === 'wait' ? await awaited(deps, meeting, signal) : await dialled(deps, meeting, signal);
   return new Peer(channels, signal);
@@ -77,20 +77,20 @@ function named(names: readonly ChannelName[], channels: readonly Channel[]): Pee
   return Object.fromEntries(names.map((name, index) => [name, channels[index]])) as unknown as PeerChannels;
 }
 
-/** `criu` is there for clients that expect it in a live migration. It carries nothing: the checkpoint comes with the files. */
+/** `criu` exists for clients that expect it in a live migration. It carries nothing: the checkpoint is sent with the files. */
 export const channelsOf = (live: boolean | undefined): readonly ChannelName[] =>
   live === true ? channelNames : ['control', 'fs'];
 
-/** What a request says of the operation to dial. */
+/** Fields of a request that describe the operation to dial. */
 export interface DialRequest {
   readonly operation?: unknown;
   readonly certificate?: unknown;
   readonly secrets?: unknown;
-  /** What newer clients send instead of `secrets`. */
+  /** Newer clients send this instead of `secrets`. */
   readonly websockets?: unknown;
 }
 
-/** Throws badRequest that names every member that is wrong; `path` is where the request is in the body. */
+/** Throws badRequest that names every invalid member; `path` is the location of the request in the body. */
 export function dialMeeting(path: string, request: DialRequest, reach: Reach | undefined): Meeting {
   const problems: Problem[] = [];
   const { operation, certificate } = request;

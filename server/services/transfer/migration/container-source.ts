@@ -32,7 +32,7 @@ import { profilesOf } from '../../shared/project-scope.ts';
 
 export type ContainerSourceDeps = StateDeps & ServeDeps & ConnectDeps;
 
-/** POST containers/NAME {migration: true}. Everything that can be refused is refused before the operation starts. */
+/** POST containers/NAME {migration: true}. Performs every check that can refuse it before the operation starts. */
 export async function migrateContainer(
   deps: ContainerSourceDeps,
   caller: Caller,
@@ -64,7 +64,7 @@ export async function migrateContainer(
         const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
         const rounds = memoryRounds(deps.runtime.checkpoints, { name, volumeDir, config }, deps.log);
         await withCheckpoint(deps, caller, name, rounds, converse, signal);
-        // It continues elsewhere.
+        // The container now runs on the target.
         await dropCheckpoint(deps, name);
       }),
   });
@@ -73,7 +73,7 @@ export async function migrateContainer(
 const stateOf = ({ runtime }: Pick<ContainerSourceDeps, 'runtime'>, name: string): 'stopped' | 'running' =>
   runtime.probe(name).status === 'stopped' ? 'stopped' : 'running';
 
-/** A stopped container, whose lock the caller holds. Resolves when the target has kept and recorded everything. */
+/** Sends a stopped container, whose lock the caller holds. Resolves when the target has stored and recorded everything. */
 export async function sendFiles(
   deps: ContainerSourceDeps,
   peer: Peer,
@@ -85,7 +85,7 @@ export async function sendFiles(
   await serve(deps, peer, await sendingOf(deps, name, { isRunning: false, withoutSnapshots }), handle, signal);
 }
 
-/** The container as it is now, snapshots from the oldest to the newest. */
+/** The current container, its snapshots from the oldest to the newest. */
 async function sendingOf(
   deps: ContainerSourceDeps,
   name: string,
@@ -142,14 +142,14 @@ const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
   ...(snapshot === undefined ? {} : { snapshot }),
 });
 
-/** Native streams have the ids on disk: only where those are the container's own. */
+/** Native streams contain the ids on disk, so they are offered only if these are the container's own. */
 async function headOf(
   deps: ContainerSourceDeps,
   name: string,
   { uuid, pool }: ContainerDocument,
   volume: VolumeRef,
   snapshot?: string,
-  /** Snapshots that go along. */
+  /** Snapshots that are sent as well. */
   more: readonly string[] = [],
 ) {
   const head = offerHead(deps, 'container', plainName(name), uuid, pool);

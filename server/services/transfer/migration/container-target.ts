@@ -1,4 +1,4 @@
-// The target of a container's migration: makes a container of what the source sends, or nothing at all.
+// The target of a container's migration: creates the whole container from the data of the source, or nothing.
 import { never } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
@@ -39,7 +39,7 @@ import { profilesOf } from '../../shared/project-scope.ts';
 
 export type ContainerTargetDeps = StateDeps & TargetDeps & ConnectDeps;
 
-/** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
+/** POST containers {source: {type: migration}}. Checks the body at once, and everything else when the offer arrives. */
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
   const name = freeName(deps.records, caller.project, body.name);
   checkBody(deps, name, body);
@@ -75,14 +75,14 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
         await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal });
         if (offer.live === true) await goOnOrRemove(deps, caller, name);
       });
-      // It is here and recorded: that the source left early changes nothing any more.
+      // The container is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
       await announceArrival(deps, caller, name, params.document);
     },
   });
 }
 
-/** Before the connection: problems of the body alone. */
+/** Checks that need only the body, made before the connection. */
 function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
   checkArchitecture(body.architecture, deps.architecture);
   const missing = (body.profiles ?? []).filter((profile) => profilesOf(deps.records, name)(profile) === undefined);
@@ -95,12 +95,12 @@ function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreat
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   const { profiles, devices } = body;
   if (profiles === undefined || profiles === null || devices === undefined || devices === null) return;
-  // All that the places of its files and its privileges follow from: real clients send it.
+  // The config decides the place of its files and its privileges. Real clients send it.
   const config = withoutServerKeys(replaceConfig(body.config));
   checkDraft(deps, name, { architecture: deps.architecture, profiles, devices, config });
 }
 
-/** Members that the body leaves out are those of the source. */
+/** Members missing from the body are taken from the source. */
 function draft(
   deps: ContainerTargetDeps,
   name: string,
@@ -119,7 +119,7 @@ function draft(
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
       ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
       ...arrivedInstanceId(body.config ?? object.config, plainName(offered) === plainName(name)),
-      // Between daemons of ours they travel under the ids that the container sees.
+      // Between two gantryd, files are sent under the ids that the container sees.
       [idMapKeys.files]: lxd === undefined ? '[]' : idMapOf(lxd),
     },
   };
@@ -139,7 +139,7 @@ function draft(
   };
 }
 
-/** The pool is the one that the container comes to. `isOfLxd`: its files keep the owners that they have on the other disk. */
+/** `pool`: the pool of the new container. `isOfLxd`: its files keep the owners of the other disk. */
 export function snapshotEntry(
   records: Records,
   container: string,

@@ -1,5 +1,5 @@
-// Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint lies in the
-// container's volume and is sent with it (services/containers/shared/checkpoint.ts).
+// Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint is in the container's
+// volume and is sent with it (services/containers/shared/checkpoint.ts).
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { startNow } from '../../containers/power/start.ts';
@@ -10,10 +10,8 @@ import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import type { MemoryRounds } from './memory-rounds.ts';
 import { PeerError } from './peer.ts';
 
-/**
- * Whether the migration is live. Real clients that leave `live` out mean true (real system section 17); some send it as text. The
- * migration of a stopped container is never live. Throws badRequest for a running container that cannot be checkpointed here.
- */
+/** Whether the migration is live. Real clients that omit `live` mean true (real system section 17); some send it as text. The migration of
+ *  a stopped container is never live. Throws badRequest for a running container that cannot be checkpointed here. */
 export async function isLive(
   deps: Pick<StateDeps, 'runtime'>,
   name: string,
@@ -37,10 +35,8 @@ export async function isLive(
 
 const calm = (): AbortSignal => new AbortController().signal;
 
-/**
- * Runs the source's side of a live migration, after the rounds of memory that the container's config asks for. When it fails the
- * container continues here, unless it may be running at the target.
- */
+/** Runs the source's side of a live migration, after the rounds of memory that the container's config asks for. If it fails, the container
+ *  continues here, unless it may be running at the target. */
 export async function withCheckpoint(
   deps: StateDeps,
   caller: Caller,
@@ -77,7 +73,7 @@ export async function withCheckpoint(
   }
 }
 
-/** The target's side: a container that cannot be restored is removed. */
+/** Runs the target's side; removes a container that cannot be restored. */
 export async function goOnOrRemove(deps: StateDeps, caller: Caller, name: string): Promise<void> {
   try {
     await startNow(deps, caller, name, calm(), true);

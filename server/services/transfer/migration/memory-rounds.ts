@@ -1,5 +1,5 @@
-// Copies the memory of a running container in rounds before its checkpoint, so that it stands still for less time
-// (migration.incremental.memory). The rounds lie in the container's volume and are sent with its files while it still runs.
+// Copies the memory of a running container in rounds before its checkpoint, which shortens its pause (migration.incremental.memory). The
+// rounds are stored in the container's volume and sent with its files while it still runs.
 import { mkdir } from 'node:fs/promises';
 import { isTrue } from '../../../api/container/container-config.ts';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
@@ -9,19 +9,19 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { removeRounds, roundDirOf } from '../../containers/shared/checkpoint.ts';
 
 export interface RoundSettings {
-  /** Percentage of memory that must be in place. */
+  /** Percentage of memory that must be copied already. */
   readonly goal: number;
   readonly iterations: number;
 }
 
 export interface MemoryRounds {
-  /** The directory of the last round, for the checkpoint to go on from; undefined when there is none. */
+  /** Resolves to the directory of the last round, on which the checkpoint builds; undefined if there is none. */
   copy(signal: AbortSignal): Promise<string | undefined>;
   /** Idempotent. */
   remove(): Promise<void>;
 }
 
-/** Undefined: all memory is copied at once, while the container stands still. */
+/** Undefined: all memory is copied at once, while the container is paused. */
 export function roundSettings(config: ConfigMap): RoundSettings | undefined {
   if (!isTrue(config['migration.incremental.memory'])) return undefined;
   const number = (key: string, fallback: number): number => {
@@ -31,7 +31,7 @@ export function roundSettings(config: ConfigMap): RoundSettings | undefined {
   return { goal: number('goal', 70), iterations: number('iterations', 10) };
 }
 
-/** Another round is worth it while the goal is not reached, rounds are left, and the last one still gained something. */
+/** Another round follows while the goal is not reached, rounds are left, and the last one still improved the percentage. */
 export function isEnough(settings: RoundSettings, percentages: readonly number[]): boolean {
   const last = percentages.at(-1);
   if (percentages.length >= settings.iterations) return true;
@@ -40,7 +40,7 @@ export function isEnough(settings: RoundSettings, percentages: readonly number[]
   return last >= settings.goal || (percentages.length > 2 && before !== undefined && last <= before);
 }
 
-/** A host whose kernel cannot track memory copies all of it at once: a failed round is logged, and its container migrates. */
+/** A kernel that cannot track memory copies all of it at once: a failed round is logged, and the migration continues. */
 export function memoryRounds(
   checkpoints: Pick<Checkpoints, 'prepare'> | undefined,
   { name, volumeDir, config }: { readonly name: string; readonly volumeDir: string; readonly config: ConfigMap },

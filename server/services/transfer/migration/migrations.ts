@@ -1,4 +1,4 @@
-// What migrations act with, and which creations of containers are migrations.
+// The dependencies of migrations, and the decision which creations of containers are migrations.
 import type { ContainerCreate } from '../../../api/container/container.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -15,7 +15,7 @@ export type MigrationDeps = ContainerSourceDeps &
   VolumeSourceDeps &
   VolumeTargetDeps;
 
-/** Undefined: the creation is an ordinary one, and nothing comes from elsewhere. */
+/** Undefined for an ordinary creation, which receives nothing from another server. */
 export function createByTransfer(deps: MigrationDeps, caller: Caller, body: ContainerCreate): Operation | undefined {
   const stale = refreshed(deps, caller.project, body);
   if (stale !== undefined) return refreshContainer(deps, caller, stale, body);

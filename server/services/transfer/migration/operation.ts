@@ -1,4 +1,4 @@
-// The operation of a migration, on either side: it meets the other one, and each hears what ends the other early.
+// The operation of a migration, on either side: it connects to the other one, and each side reports its early end to the other.
 import type { Operation } from '../../../api/operation.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle, Operations } from '../../../operations/manager.ts';
@@ -8,9 +8,9 @@ import type { Peer } from './peer.ts';
 export interface MigrationRequest {
   readonly description: string;
   readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** Default: that of the first resource. */
+  /** Default: the project of the first resource. */
   readonly project?: string;
-  /** Undefined: the other side comes to us. */
+  /** Undefined: the other side connects to this one. */
   readonly meeting: Meeting | undefined;
   readonly live?: boolean;
   readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
@@ -37,7 +37,7 @@ export function startMigration(
   });
 }
 
-/** Runs the conversation. A failure here is sent to the other side; a failure there is thrown here. */
+/** Runs the conversation. A local failure is sent to the other side; a failure of the other side is thrown. */
 export async function meetAnd<T>(
   deps: ConnectDeps,
   meeting: Meeting,

@@ -1,4 +1,4 @@
-// Names the owners of a container's files for other hosts: as the container sees them.
+// Describes the owners of a container's files to other hosts: as the container sees them.
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportForm, TreeRef } from '../../../drivers/storage/driver.ts';
@@ -10,7 +10,7 @@ import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
 
-/** Undefined: on disk they are called so already, as on every host that maps ids while mounted. */
+/** Undefined if owners on disk are already the ones that the container sees, as on every host that maps ids on mount. */
 export async function ownersOf(
   deps: Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'idMaps'>,
   poolOf: string,
@@ -23,7 +23,7 @@ export async function ownersOf(
   const { uid } = await filesAt(driver, path, () => lstat(rootfs));
   if (uid === 0 || uid === process.getuid?.()) return undefined;
   const { document } = readyContainer(deps.records, volume.name);
-  // A snapshot has the owners of its time.
+  // A snapshot has the owners of the time when it was taken.
   const taken = snapshot === undefined ? undefined : deps.records.snapshots.get(snapshotKey(document.uuid, snapshot));
   const config = taken?.document.config ?? document.config;
   const { ids } = treeOnDisk(deps, { name: volume.name, document: { ...document, config } }, rootfs);

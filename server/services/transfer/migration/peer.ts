@@ -1,5 +1,5 @@
-// The other side of a migration: messages on its control channel, streams of bytes on its fs channel, and its end, however it
-// comes. What is said and what is in the streams is decided elsewhere.
+// The other side of a migration: messages on its control channel, streams of bytes on its fs channel, and every kind of end. The meaning of
+// messages and streams is defined elsewhere.
 import { migrationProtocol } from '../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../../../lib/json-shape.ts';
@@ -10,20 +10,20 @@ import { decodeLxd, encodeControl, encodeHeader, type LxdHeader } from './lxd/me
 export interface PeerChannels {
   readonly control: Channel;
   readonly fs: Channel;
-  /** Only of a live migration. */
+  /** Set only in a live migration. */
   readonly criu?: Channel;
 }
 
-/** Bytes that the other side sends. */
+/** A stream of bytes from the other side. */
 export interface Incoming {
   readonly bytes: AsyncIterable<Buffer>;
-  /** Reads what is left, so that the next stream may begin. */
+  /** Reads the rest, so that the next stream may begin. */
   drain(): Promise<void>;
 }
 
 export class PeerError extends Error {
   override readonly name = 'PeerError';
-  /** The other side said so: it knows that it has failed. */
+  /** Whether the other side reported the failure, and so knows of it. */
   readonly isReported: boolean;
   constructor(message: string, options: { readonly cause?: unknown; readonly isReported?: boolean } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -34,12 +34,12 @@ export class PeerError extends Error {
 type Schema = Parameters<typeof validateBody>[0];
 type Message = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** Nobody has more to say before it is answered. */
+/** A correct peer waits for an answer long before this. */
 const maxWaitingMessages = 16;
-/** What goes beyond this is no message of ours. */
+/** No valid message is larger. */
 const maxMessageBytes = 8 * 1024 * 1024;
 const messageShape: JsonShape = { maxDepth: 32, maxValues: 50_000 };
-/** For a reason to arrive that was sent before the connection broke. */
+/** Time for a reason to arrive that was sent before the connection broke. */
 const closeReasonMs = 2_000;
 
 export class Peer {
@@ -49,11 +49,11 @@ export class Peer {
   readonly #messages: Message[] = [];
   #wake: () => void = () => {};
   #isOver = false;
-  /** The other side has given up or left: it needs no message. */
+  /** The other side has failed or left, and needs no message. */
   #isReported = false;
-  /** The other side is a real LXD: it said so with its header. */
+  /** The other side is a real LXD, as its header showed. */
   #isLxd = false;
-  /** Aborts when the other side failed or left, or this side was told to stop. */
+  /** Aborts when the other side failed or left, or this side was cancelled. */
   readonly signal: AbortSignal;
 
   constructor(channels: PeerChannels, signal: AbortSignal) {
@@ -69,14 +69,14 @@ export class Peer {
     await this.#channels.control.send(this.#encoded(message));
   }
 
-  /** LXD knows two ends and nothing else: the one of success, and failure with its reason. */
+  /** LXD knows only two final messages: success, and failure with its reason. */
   #encoded(message: Message): Buffer {
     if (!this.#isLxd) return Buffer.from(JSON.stringify(message));
     const { type, message: words } = message;
     return encodeControl(type !== 'error', typeof words === 'string' ? words : '');
   }
 
-  /** The first message, which a real LXD understands as well: `header` is what it reads, `offer` what gantryd does. */
+  /** Sends the first message, which a real LXD understands as well: LXD reads `header`, gantryd reads `offer`. */
   async sendOffer(offer: Message, header: LxdHeader): Promise<void> {
     this.signal.throwIfAborted();
     await this.#channels.control.send(encodeHeader(header, offer));
@@ -88,7 +88,7 @@ export class Peer {
     await this.#channels.control.send(encodeHeader(header));
   }
 
-  /** The next message when it is the header of a real LXD; undefined for any other, which `receive` then returns. */
+  /** The next message if it is the header of a real LXD; undefined for any other, which `receive` then returns. */
   async takeHeader(): Promise<LxdHeader | undefined> {
     await this.#oneWaits();
     const [first] = this.#messages;
@@ -97,7 +97,7 @@ export class Peer {
     return first['header'] as LxdHeader;
   }
 
-  /** The next message, which must fit. Throws PeerError: the other side failed, left, or said something else. */
+  /** The next message, which must match the schema. Throws PeerError if the other side failed, left, or sent another message. */
   async receive(schema: Schema): Promise<unknown> {
     await this.#oneWaits();
     const message = this.#messages.shift();
@@ -114,7 +114,7 @@ export class Peer {
     }
   }
 
-  /** All of `source` and the end mark. `taken` is called with every piece, and may make it wait. */
+  /** Sends all of `source` and the end mark. `taken` is called with every piece, and may delay the next. */
   async sendStream(
     source: AsyncIterable<Uint8Array>,
     taken: (bytes: number) => Promise<void> | undefined,
@@ -128,7 +128,7 @@ export class Peer {
     await this.#channels.fs.barrier();
   }
 
-  /** One stream, up to its end mark; throws when there is none. While nobody reads, the other side has to wait. */
+  /** One stream, up to its end mark; throws if the mark is missing. Without a reader the other side has to wait. */
   receiveStream(taken: (bytes: number) => void): Incoming {
     let hasEnded = false;
     const next = async (): Promise<Buffer | undefined> => {
@@ -149,20 +149,20 @@ export class Peer {
     return { bytes: bytes(), drain };
   }
 
-  /** This side is done: the other one may leave without a failure. */
+  /** Marks this side as done: the other one may now leave without a failure. */
   close(): void {
     this.#isOver = true;
     for (const channel of this.#all()) channel.close();
   }
 
-  /** Sends the reason to the other side, unless it came from there. Never throws. */
+  /** Sends the reason to the other side, unless the reason came from it. Never throws. */
   async fail(error: unknown): Promise<void> {
     if (!this.#isReported) {
       const message = this.#encoded({ type: 'error', message: errorText(error) });
       try {
         await this.#channels.control.send(message);
       } catch {
-        // The other side has gone.
+        // The other side has left.
       }
     }
     this.close();
@@ -177,7 +177,7 @@ export class Peer {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
         if (message.type === lxdHeader) this.#isLxd = true;
-        // LXD leaves as soon as it has said so, while our rsync may still be ending.
+        // LXD leaves right after this message, while the local rsync may still be ending.
         if (this.#isLxd && message.type === 'done') this.#isOver = true;
         if (message.type === 'error') {
           this.#isReported = true;
@@ -195,7 +195,7 @@ export class Peer {
     }
   }
 
-  /** When the data channel breaks first, the reason may be on its way on the other one. */
+  /** If the data channel breaks first, the reason may still arrive on the control channel. */
   async #watch(fs: Channel, heard: Promise<void>): Promise<void> {
     await fs.gone;
     await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, closeReasonMs).unref())]);
@@ -218,10 +218,10 @@ export class Peer {
   }
 }
 
-/** The type of what `parseMessage` makes of a header of a real LXD; JSON cannot say it. */
+/** The type that `parseMessage` gives to a header of a real LXD; JSON cannot contain it. */
 const lxdHeader = 'header of LXD';
 
-/** JSON of gantryd begins with a brace; messages of LXD begin with another byte. Throws PeerError for all else. */
+/** JSON of gantryd begins with a brace; messages of LXD begin with another byte. Throws PeerError for anything else. */
 export function parseMessage(bytes: Buffer): Message {
   if (bytes.length > maxMessageBytes) throw new PeerError(`the other side sent a message of ${bytes.length} bytes`);
   return bytes[0] === '{'.charCodeAt(0) ? parseJson(bytes) : parseLxd(bytes);

@@ -1,4 +1,4 @@
-// Counts the bytes of a migration, reports progress to clients and keeps to the pool's rate.
+// Counts the bytes of a migration, reports progress to clients and enforces the pool's rate limit.
 import { formatBytes, parseBytes } from '../../../api/text/byte-size.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
@@ -8,7 +8,7 @@ const everyMs = 1_000;
 export interface Progress {
   /** The part that the next bytes belong to, such as `web1/daily0`. */
   begin(part: string): void;
-  /** Resolves when more may follow; undefined: at once. */
+  /** Resolves when the next bytes may be sent; undefined: at once. */
   add(bytes: number): Promise<void> | undefined;
   /** The part is complete: reports the last figure. */
   end(): void;
@@ -17,12 +17,12 @@ export interface Progress {
 export interface ProgressDeps {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly onProgress: (metadata: Readonly<Record<string, unknown>>) => void;
-  /** `rsync.bwlimit` of the pool: bytes a second; absent, empty or 0: no limit. */
+  /** `rsync.bwlimit` of the pool in bytes per second; absent, empty or 0: no limit. */
   readonly limit?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** As real servers put it: `fs_progress` is `web1: 12.34MB (5.60MB/s)`. */
+/** Format of real servers: `fs_progress` is `web1: 12.34MB (5.60MB/s)`. */
 export function trackProgress({ clock, onProgress, limit, signal }: ProgressDeps): Progress {
   const rate = parseBytes(limit ?? '') ?? 0;
   let part = '';
@@ -49,7 +49,7 @@ export function trackProgress({ clock, onProgress, limit, signal }: ProgressDeps
       partBytes += bytes;
       if (nowMs - toldMs >= everyMs) say(nowMs);
       if (rate === 0) return undefined;
-      // What was not used is not saved up.
+      // Unused capacity does not accumulate.
       dueMs = Math.max(dueMs, nowMs - everyMs) + (bytes / rate) * 1000;
       return dueMs <= nowMs ? undefined : pause(dueMs - nowMs, signal).catch(() => {});
     },

@@ -1,4 +1,4 @@
-// Bringing a copy up to date from a container of this server: its trees are cloned, or compared file by file.
+// Refreshes a copy from a container of this server: its trees are cloned, or compared file by file.
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { errors } from '../../../api/errors.ts';
 import type { ContainerCreate } from '../../../api/container/container.ts';
@@ -58,11 +58,11 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
 interface LocalSource {
   readonly pool: string;
   readonly volume: VolumeRef;
-  /** When a snapshot is what is copied. */
+  /** Set if the source is a snapshot. */
   readonly snapshot: string | undefined;
 }
 
-/** Copies share their blocks: nothing needs to be compared. */
+/** Copies share their blocks, so no comparison is needed. */
 async function cloneHere(
   deps: RefreshDeps,
   poolOf: string,

@@ -1,25 +1,25 @@
-// Decides how a copy is brought up to date: which snapshots go, which come, and what each of them is made of. Pure.
+// Plans the refresh of a copy: which snapshots are deleted, which are added, and the base of each. Pure.
 
 export interface PlannedSnapshot {
   readonly name: string;
   readonly createdAt: string;
-  /** What native streams call it, if there are any. */
+  /** Its id in native streams, if the driver has them. */
   readonly streamId?: string | undefined;
 }
 
 export interface RefreshPart {
   /** Undefined: the volume itself. */
   readonly snapshot?: string;
-  /** What it is like already, here; a snapshot or (undefined) the volume. */
+  /** The local snapshot that it resembles; undefined: the local volume. */
   readonly base?: string;
 }
 
 export interface RefreshPlan {
-  /** Snapshots of ours that the source does not have, or has another of that name. */
+  /** Local snapshots that the source lacks, or has in another version of equal name. */
   readonly stale: readonly string[];
   /** In this order; the volume comes last. */
   readonly parts: readonly RefreshPart[];
-  /** True: every base is known by its stream id on both sides, so that native streams can build on it. */
+  /** Whether both sides know every base by its stream id, so that native streams can build on it. */
   readonly isNative: boolean;
 }
 
@@ -28,11 +28,11 @@ interface Sides {
   readonly source: readonly PlannedSnapshot[];
   readonly target: readonly PlannedSnapshot[];
   readonly canBeNative: boolean;
-  /** Copies share blocks here, so that the volume may as well be made of a snapshot. */
+  /** Copies share blocks here, so the volume can be copied from a snapshot. */
   readonly cheapCopies: boolean;
 }
 
-/** A snapshot never changes: the same name and time of making is the same snapshot. */
+/** A snapshot never changes: an equal name and creation time identify it. */
 export function planRefresh({ source, target, canBeNative, cheapCopies }: Sides): RefreshPlan {
   const mine = new Map(target.map((one) => [one.name, one]));
   const isCommon = (one: PlannedSnapshot): boolean => mine.get(one.name)?.createdAt === one.createdAt;
@@ -42,7 +42,7 @@ export function planRefresh({ source, target, canBeNative, cheapCopies }: Sides)
     isCommon(one) && one.streamId !== undefined && one.streamId === mine.get(one.name)?.streamId;
   const isNative = canBeNative && source.some(isKin);
   const isBase = isNative ? isKin : isCommon;
-  // Older than every base that there is: the nearest one will do.
+  // Older than every existing base: the nearest one is used.
   let base = isNative ? source.find(isKin)?.name : undefined;
   let isNew = false;
   const parts: RefreshPart[] = [];
@@ -55,7 +55,7 @@ export function planRefresh({ source, target, canBeNative, cheapCopies }: Sides)
       base = one.name;
     }
   }
-  // What is new in the last snapshot is there already, and need not come twice.
+  // The new data is already in the last snapshot, and is not sent twice.
   const fromSnapshot = isNative || (cheapCopies && isNew);
   parts.push(fromSnapshot && base !== undefined ? { base } : {});
   return { stale, parts, isNative };

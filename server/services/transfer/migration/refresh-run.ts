@@ -1,4 +1,4 @@
-// The part of a refresh that is the same wherever the source is: snapshots that go, trees that come, all or nothing.
+// The part of a refresh that does not depend on the source: deletes stale snapshots and adds new trees, all or nothing.
 import { errors } from '../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
@@ -26,7 +26,7 @@ export const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef
   ...(snapshot === undefined ? {} : { snapshot }),
 });
 
-/** The caller holds the locks. Snapshots of a name that comes again go first, other stale ones when all is here. */
+/** The caller holds the locks. Stale snapshots with a name that is added again are deleted first, others once everything has arrived. */
 export async function refreshNow(
   deps: RefreshDeps,
   caller: Caller,

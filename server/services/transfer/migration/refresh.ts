@@ -1,4 +1,4 @@
-// Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
+// Refreshes an older copy of a container (`refresh: true`), from a container of this server or from another server.
 import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
 import {
   type ContainerMigrationOffer,
@@ -28,7 +28,7 @@ import type { ChangingTree } from '../../../drivers/storage/driver.ts';
 import { receiveInto } from './lxd/trees.ts';
 import { takeOffer, targetMeeting, type Taken } from './target.ts';
 
-/** The container that a creation with `refresh` is about; undefined when there is none: it is then an ordinary copy. */
+/** The existing container that a creation with `refresh` names; undefined if missing, which makes it an ordinary copy. */
 export function refreshed(
   deps: Pick<RefreshDeps, 'records'>,
   project: string,
@@ -40,7 +40,7 @@ export function refreshed(
   return isCopy && refresh === true && deps.records.containers.has(name) ? name : undefined;
 }
 
-/** Config and devices of the copy stay as they are. Throws badRequest when it runs. */
+/** Config and devices of the copy do not change. Throws badRequest if it runs. */
 export function refreshContainer(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   stopped(deps, name);
   return body.source.type === 'copy'
@@ -61,13 +61,13 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
         throw errors.badRequest(
           `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
         );
-      // It holds its lock while it sends, and we would wait for that.
+      // The source holds this lock while it sends, so waiting for it would never end.
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)
         throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
       await deps.locks.run(lockOf(name), () =>
         receiveRefresh(deps, caller, name, body, { offer, lxd }, peer, handle, signal),
       );
-      // It is here and recorded: that the source left early changes nothing any more.
+      // The copy is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
     },
   });

@@ -46,19 +46,19 @@ export function offerHead<K extends 'container' | 'volume'>(
 type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots'> & { readonly kind: K };
 
 interface Sending {
-  /** What a real LXD reads besides the offer. Absent: the target is another member of the cluster. */
+  /** Facts that a real LXD reads besides the offer. Absent: the target is another member of the cluster. */
   readonly lxd?: SourceFacts | undefined;
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
-  /** Set for containers: see owners.ts. */
+  /** Set for containers; called before the last part, the volume itself, is sent. See owners.ts. */
   /** Before the last part is sent, which is the volume itself. */
   readonly store?: (() => Promise<void>) | undefined;
-  /** All is on its way: the target may begin. */
+  /** Called when everything has been sent and the target may begin. */
   readonly sent?: (() => void) | undefined;
   readonly ownersOf?: (snapshot: string | undefined) => Promise<OwnerOf | undefined>;
 }
 
-/** The caller keeps the volume from changing hands meanwhile. Resolves when the target has kept and recorded everything. */
+/** The caller prevents changes to the volume until the end. Resolves when the target has stored and recorded everything. */
 export async function serve(
   deps: ServeDeps,
   peer: Peer,
@@ -88,7 +88,7 @@ export async function serve(
   if (step.type !== 'done') throw new PeerError(`the target answered ${step.type} where it should be done`);
 }
 
-/** The target is a real LXD, which answered `header`. */
+/** Serves a real LXD, which answered `header`. */
 async function serveLxd(
   deps: ServeDeps,
   peer: Peer,

@@ -1,4 +1,4 @@
-// Puts the streams of the storage drivers on the fs channel and takes them from there, one for each snapshot and one for the volume.
+// Sends and receives the streams of the storage drivers on the fs channel, one for each snapshot and one for the volume.
 import type { MigrationAnswer } from '../../../api/container/migration-messages.ts';
 import type { ExportForm, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { Pools } from '../../storage/pools.ts';
@@ -17,7 +17,7 @@ import {
   unpackListing,
 } from './tree-changes.ts';
 
-/** How files can travel out of a pool or into it, best first: what its driver shares with its own kind, and tar. */
+/** Formats for files out of a pool or into it, best first: the native one of its driver, and tar. */
 export function formatsOf(pools: Pools, pool: string): readonly string[] {
   const { nativeStreams } = pools.use(pool).driver.capabilities;
   return nativeStreams === undefined ? ['tar'] : [nativeStreams, 'tar'];
@@ -26,7 +26,7 @@ export function formatsOf(pools: Pools, pool: string): readonly string[] {
 interface Part {
   readonly pool: string;
   readonly ref: VolumeRef;
-  /** Undefined: the volume as it is now. */
+  /** Undefined: the current volume. */
   readonly snapshot: string | undefined;
   readonly ownerOf: OwnerOf | undefined;
 }
@@ -90,14 +90,14 @@ export async function receiveChanges(
 interface Parts {
   readonly pool: string;
   readonly ref: VolumeRef;
-  /** In the order in which they come; the volume itself comes last. */
+  /** In the order of arrival; the volume itself is last. */
   readonly snapshots: readonly string[];
   readonly format: string;
-  /** Undefined: the source is trusted. Else the format is tar. */
+  /** Undefined: the source is trusted. Otherwise the format is tar. */
   readonly untrusted?: UntrustedFiles | undefined;
 }
 
-/** After a throw some of it may be there: the caller deletes the volume with its snapshots. */
+/** A throw may leave parts of it: the caller deletes the volume with its snapshots. */
 export async function receiveParts(
   pools: Pools,
   peer: Peer,

@@ -1,29 +1,29 @@
-// The members of a tar archive that this release wrote (PAX), each with a print that tells whether it has changed.
+// The members of a tar archive that this release wrote (PAX), each with a print that reveals changes.
 import { createHash } from 'node:crypto';
 import { DriverError } from '../../../drivers/driver-error.ts';
 import { readTar, type TarMember as ArchiveMember } from '../../../drivers/image/tar-reader.ts';
 
 export interface TarMember {
-  /** Relative, without `./`; empty: the root. One character a byte. */
+  /** Relative, without `./`; empty: the root. One character per byte. */
   readonly name: string;
-  /** As in the header: 5 directory, 1 hard link, 0 file ... */
+  /** The type flag of the header: 5 directory, 1 hard link, 0 file ... */
   readonly flag: string;
   /** The target of a hard link, in the form of `name`. */
   readonly link: string;
-  /** Equal for members that differ at most in their content, which is then the same as well: size and time are in the print. The
-   *  first character is the flag. */
+  /** Equal for members that can differ only in content; since size and time are in the print, equal prints mean equal content. The first
+   *  character is the flag. */
   readonly print: string;
-  /** All blocks that describe it. */
+  /** All blocks of its headers. */
   readonly head: Buffer;
-  /** Its content with padding, once. */
+  /** Its content with padding; can be read once. */
   readonly body: () => AsyncIterable<Buffer>;
 }
 
 const flags = '0123456';
-/** Access and change times, and the form in which a file is stored, do not make two files different. */
+/** Access and change times, and the storage format of a file, are not differences between files. */
 const ignored = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
 
-/** Reads to the end, where a failure of the source shows. Throws DriverError Failed for any other archive. */
+/** Reads to the end, where a failure of the source appears. Throws DriverError Failed for any other archive. */
 export async function* readMembers(source: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
   try {
     for await (const member of readTar(source, () => Number.MAX_SAFE_INTEGER, true)) yield migrated(member);
@@ -60,7 +60,7 @@ function printOf(flag: string, block: Buffer, records: ReadonlyMap<string, strin
   return flag + hash.digest('base64').slice(0, 24);
 }
 
-/** Refuses a name that could lead out of a directory. */
+/** Refuses a name that could point outside a directory. */
 function plainName(name: string): string {
   const parts = name.split('/').filter((part, index) => part !== '' && !(part === '.' && index === 0));
   if (name.startsWith('/') || parts.some((part) => part === '.' || part === '..'))

@@ -27,7 +27,7 @@ export interface TargetDeps extends Pick<ServiceParts, 'records' | 'clock'> {
   readonly pools: Pools;
 }
 
-/** Undefined: push, the source comes to us. Throws badRequest for other modes. */
+/** Undefined for push: the source connects to this server. Throws badRequest for other modes. */
 export function targetMeeting(
   source: Pick<ContainerSource, 'mode' | 'operation' | 'certificate' | 'secrets'>,
   reach: Reach | undefined,
@@ -44,13 +44,13 @@ type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
 
 export interface Taken<O extends Offer = Offer> {
   readonly offer: O;
-  /** What a real LXD said; absent: the source is gantryd. */
+  /** The header of a real LXD; absent: the source is gantryd. */
   readonly lxd?: LxdHeader | undefined;
 }
 
 const schemas = { container: ContainerMigrationOffer, volume: VolumeMigrationOffer } as const;
 
-/** The first message of the source. `untrusted`: what comes of it is judged, which rsync does not let us do. */
+/** Reads the first message of the source. `untrusted`: each file is checked, which rsync does not permit. */
 export async function takeOffer<K extends Offer['kind']>(
   peer: Peer,
   kind: K,
@@ -71,7 +71,7 @@ export async function takeOffer<K extends Offer['kind']>(
   return { offer: distinct(offer as unknown as Extract<Offer, { kind: K }>), lxd };
 }
 
-/** Throws when no version is common. */
+/** Throws if the two sides share no version. */
 async function gantryOffer<K extends Offer['kind']>(peer: Peer, kind: K): Promise<Extract<Offer, { kind: K }>> {
   const offer = (await peer.receive(schemas[kind])) as Extract<Offer, { kind: K }>;
   if (!offer.versions.includes(migrationVersion))
@@ -88,13 +88,13 @@ function distinct<O extends Offer>(offer: O): O {
 }
 
 interface Receiving extends Taken {
-  /** Which of the offer, in its order. */
+  /** The wanted snapshots of the offer, in its order. */
   readonly snapshots: readonly string[];
   /** Undefined: the source is trusted. */
   readonly untrusted?: UntrustedFiles | undefined;
 }
 
-/** Accepts the offer and makes the volume with these snapshots of what comes: all or nothing. */
+/** Accepts the offer and creates the volume with these snapshots: all or nothing. */
 export async function receiveAll(
   deps: TargetDeps,
   peer: Peer,
@@ -110,7 +110,7 @@ export async function receiveAll(
     ...(snapshot === undefined ? {} : { snapshot }),
     ...(format === 'tar' || index === 0 ? {} : { parent: snapshots[index - 1] }),
   }));
-  // It runs while its files come; it stands still only for what has changed since.
+  // The container runs during the first pass; it is paused only for the changes made since.
   const isTwice = offer.live === true && format === 'tar';
   const again = isTwice ? [{ compare: true }] : [];
   await peer.send({ type: 'answer', version: migrationVersion, format, parts: [...parts, ...again] });

@@ -1,16 +1,16 @@
-// Tells what of a tree a second one lacks, and brings that one up to date: unchanged files do not travel. Both trees come as tar
-// streams; a member counts as unchanged when kind, owners, mode, time, size, attributes and target are.
+// Finds the differences between two trees and applies them to the older one, so that unchanged files are not sent. Both trees are tar
+// streams; a member counts as unchanged if kind, owners, mode, time, size, attributes and target are equal.
 import { rm } from 'node:fs/promises';
 import { DriverError } from '../../../drivers/driver-error.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from '../../../drivers/storage/driver.ts';
 import { readMembers, type TarMember } from './tar-members.ts';
 
-/** Name -> print of every member of a tree. */
+/** Name → print of every member of a tree. */
 export type Listing = ReadonlyMap<string, string>;
 
 const directory = '5';
 const hardLink = '1';
-/** Beyond this the memory of the daemon is at stake; some two million files. */
+/** Protects the memory of the daemon; enough for some two million files. */
 const maxListingBytes = 256 * 1024 * 1024;
 
 /** Reads all files of the tree once. */
@@ -53,7 +53,7 @@ export async function unpackListing(bytes: AsyncIterable<Buffer>): Promise<Map<s
     size += chunk.length;
     checkSize(size);
     const words = (rest + chunk.toString('latin1')).split('\0');
-    // The last word is not whole yet, and a name waits for its print.
+    // The last word may be incomplete, and a name waits for its print.
     const whole = words.length - 1 - ((words.length - 1) % 2);
     for (let at = 0; at < whole; at += 2) listing.set(words[at + 1] ?? '', words[at] ?? '');
     rest = words.slice(whole).join('\0');
@@ -67,7 +67,7 @@ function checkSize(bytes: number): void {
     throw new DriverError('NotSupported', 'the tree has too many files to be compared; copy it without refresh');
 }
 
-/** What differs of the archive, without an end mark. Directories and hard links are always among it. What was met is in `seen`. */
+/** The changed members of the archive, without an end mark, always including directories and hard links. All members are added to `seen`. */
 export async function* changedMembers(
   archive: AsyncIterable<Buffer>,
   base: Listing,
@@ -81,14 +81,12 @@ export async function* changedMembers(
   }
 }
 
-/** What the tree had and the archive does not. */
+/** Members that the tree had and the archive lacks. */
 export const removedNames = (base: Listing, seen: ReadonlySet<string>): readonly string[] =>
   [...base.keys()].filter((name) => !seen.has(name));
 
-/**
- * Makes of `tree`, which is as `base` says, what the sender has: `changed` is what `changedMembers` gave, `removed` is asked for when
- * all of that has come. Neither is trusted: nothing outside of the tree is touched, whatever they say.
- */
+/** Makes `tree`, described by `base`, equal to the tree of the sender: `changed` comes from `changedMembers`, and `removed` is called once
+ *  all of that has arrived. Neither is trusted: files outside the tree stay untouched, whatever they contain. */
 export async function applyChanges(
   tree: ChangingTree,
   base: Listing,
@@ -103,7 +101,7 @@ export async function applyChanges(
       yield member.head;
       yield* member.body();
     }
-    // Before the end of the archive: then the times of directories are set.
+    // Runs before the end of the archive, when tar sets the times of directories.
     for (const name of await removed()) {
       if (base.has(name) && !seen.has(name) && name !== '') await removeEntry(tree.path, known, name);
     }
@@ -112,7 +110,7 @@ export async function applyChanges(
   await tree.unpack(checked());
 }
 
-/** The members of an archive that has no end mark. */
+/** The members of an archive without an end mark. */
 export function membersWithoutEnd(changed: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
   async function* whole(): AsyncGenerator<Buffer> {
     yield* changed;
@@ -121,7 +119,7 @@ export function membersWithoutEnd(changed: AsyncIterable<Buffer>): AsyncGenerato
   return readMembers(whole());
 }
 
-/** What is in the way of a member goes. All that is above it is a directory: no link can lead elsewhere. */
+/** Deletes anything that blocks a member. All its parents are directories, so no link can redirect it. */
 async function makeRoom(
   root: string,
   known: Map<string, boolean>,
@@ -135,7 +133,7 @@ async function makeRoom(
   if (flag === hardLink && (known.get(link) !== false || link === name)) throw malformed(name, 'links to no file');
   const isDirectory = flag === directory;
   const before = known.get(name);
-  // A hard link that is as it should be stays; tar replaces any other.
+  // An unchanged hard link stays; tar replaces any other.
   if (before !== undefined && (before !== isDirectory || (!isDirectory && flag !== hardLink)))
     await removeEntry(root, known, name);
   known.set(name, isDirectory);

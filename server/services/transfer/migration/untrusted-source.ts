@@ -1,5 +1,4 @@
-// Limits the files of another server that a restricted client chose: only files that a container can hold come in, and no more than there
-// is room for.
+// Limits the files from a server that a restricted client chose: accepts only files that a container can hold, within the free space.
 import { isTrue } from '../../../api/container/container-config.ts';
 import type { ContainerMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { AppError } from '../../../api/errors.ts';
@@ -16,21 +15,21 @@ import { profilesOf } from '../../shared/project-scope.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { TarMember } from './tar-members.ts';
 
-/** How files of an untrusted source are taken. Its native streams are refused: they can be made so that they write elsewhere. */
+/** Rules for files of an untrusted source. Its native streams are refused: they can be crafted to write elsewhere. */
 export interface UntrustedFiles {
-  /** The entries of a volume's directory that come in; undefined: all of them. */
+  /** The accepted entries of a volume's directory; undefined: all of them. */
   readonly tops?: readonly string[];
-  /** A privileged container makes device nodes itself. */
+  /** True for a privileged container, which can create device nodes itself. */
   readonly keepNodes: boolean;
-  /** Max bytes of one tree; undefined: as many as fit into the pool. */
+  /** Max bytes of one tree; undefined: the free space of the pool. */
   readonly maxBytes: number | undefined;
-  /** Called with what has come of a tree and of how many files; throws DriverError NoSpace. */
+  /** Called with the received bytes and files of a tree; throws DriverError NoSpace. */
   readonly take: (bytes: number, files: number) => void;
 }
 
 const lowLevel = 'restricted.containers.lowlevel';
 
-/** Whether the client could reach this host only by means of the other server. */
+/** Whether the client has no access to this host except through the other server. */
 export function isUntrustedSource(
   records: Pick<Records, 'projects'>,
   caller: Pick<Caller, 'class'>,
@@ -41,7 +40,7 @@ export function isUntrustedSource(
   return isRestricted(config) && restriction(config, lowLevel) !== 'allow';
 }
 
-/** Throws AppError forbidden: root of this host restores a checkpoint, and does what is in it. */
+/** Throws AppError forbidden: root of this host restores a checkpoint, and executes its instructions. */
 export function refuseUntrustedCheckpoint(name: string): void {
   const project = projectOf(name);
   throw new AppError(
@@ -50,7 +49,7 @@ export function refuseUntrustedCheckpoint(name: string): void {
   );
 }
 
-/** The checkpoints of its snapshots do not come in. */
+/** The offer without the checkpoints of its snapshots. */
 export const withoutCheckpoints = (offer: ContainerMigrationOffer): ContainerMigrationOffer => ({
   ...offer,
   snapshots: offer.snapshots.map((one) => ({ ...one, stateful: false })),
@@ -71,7 +70,7 @@ export async function untrustedContainer(
   const machines = [document, ...snapshots.map((one) => one.document)];
   return {
     tops: ['rootfs', 'metadata.yaml', 'templates'],
-    // Each of them may become the container.
+    // Each snapshot may become the container.
     keepNodes: machines.every((one) => isTrue(expand(one, profileOf).config['security.privileged'] ?? '')),
     maxBytes: rootSize(expand(document, profileOf).devices),
     take: await roomIn(pools, document.pool),
@@ -97,7 +96,7 @@ async function roomIn(pools: Pools, pool: string): Promise<UntrustedFiles['take'
   };
 }
 
-/** The members that may come in, without an end mark. */
+/** The accepted members, without an end mark. */
 export async function* harmless(
   members: AsyncIterable<TarMember>,
   { tops, keepNodes, maxBytes, take }: UntrustedFiles,

@@ -22,7 +22,7 @@ import { offerHead, serve, type ServeDeps } from './source.ts';
 export type VolumeSourceDeps = ServeDeps &
   ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
 
-/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. `snapshot`: that one alone is sent. */
+/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may keep using the volume. `snapshot`: only this one is sent. */
 export function migrateVolume(
   deps: VolumeSourceDeps,
   caller: Caller,

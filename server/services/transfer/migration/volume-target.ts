@@ -1,4 +1,4 @@
-// The target of a custom volume's migration: makes a volume of what the source sends, or nothing at all.
+// The target of a custom volume's migration: creates the whole volume from the data of the source, or nothing.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
@@ -76,7 +76,7 @@ export function receiveVolume(
       await deps.locks.run(volumeLock(volume), () =>
         deps.sagas.run(receiveVolumeSaga(deps, receive), params, { signal }),
       );
-      // It is here and recorded: that the source left early changes nothing any more.
+      // The volume is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
       deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
     },

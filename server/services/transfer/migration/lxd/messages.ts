@@ -1,5 +1,5 @@
-// The messages of LXD's migration protocol on the control channel, as protocol buffers. What they mean is in offers.ts.
-// Source: real system, section 17.
+// The messages of LXD's migration protocol on the control channel, as protocol buffers. Their meaning is in offers.ts. Source: real system,
+// section 17.
 import {
   bytes,
   defineMessage,
@@ -32,7 +32,7 @@ const Snapshot = defineMessage({
   localDevices: repeated(message(5, () => Device)),
   architecture: optional(integer(6)),
   stateful: optional(flag(7)),
-  /** Seconds since 1970, as the two that follow. */
+  /** Seconds since 1970, like the next two. */
   creationDate: optional(integer(8)),
   lastUsedDate: optional(integer(9)),
   expiryDate: optional(integer(10)),
@@ -58,7 +58,7 @@ const Header = defineMessage({
 
 const Control = defineMessage({ success: optional(flag(1)), message: optional(text(2)) });
 
-/** What a header of gantryd carries besides: its own offer as JSON. LXD skips fields that it does not know. */
+/** Extra field in a header from gantryd: its own offer as JSON. LXD skips unknown fields. */
 const Envelope = defineMessage({ offer: bytes(1000) });
 
 export type LxdHeader = MessageOf<typeof Header>;
@@ -68,7 +68,7 @@ export type LxdSetting = LxdSnapshot['localConfig'][number];
 /** The kind of a file transfer; the others (btrfs, zfs, rbd, block) are never offered. */
 export const fsRsync = 0;
 
-/** `rsync`: its memory comes too. `none`: it runs, and what changed meanwhile follows in a second pass. Absent: it is stopped. */
+/** `rsync`: live, memory is sent too. `none`: running, and a second pass sends later changes. Absent: stopped. */
 export const criu = { rsync: 0, none: 2 } as const;
 
 export type LxdFrame =
@@ -76,7 +76,7 @@ export type LxdFrame =
   | { readonly kind: 'header'; readonly header: LxdHeader }
   | { readonly kind: 'control'; readonly success: boolean; readonly message: string };
 
-/** A header of a thousand snapshots is smaller. Decoded, a message of empty items takes about a hundred times its size in memory. */
+/** A header of a thousand snapshots is smaller. A message of empty items needs about a hundred times its size in memory when decoded. */
 const maxLxdBytes = 1024 * 1024;
 
 /** Throws ProtobufError, or RangeError for a message that is too large. */
@@ -87,12 +87,12 @@ export function decodeLxd(frame: Buffer): LxdFrame {
   const { success, message: words } = Control.decode(frame);
   const header = Header.decode(frame);
   const hasMore = header.predump !== undefined || header.rsyncFeatures !== undefined || header.criu !== undefined;
-  // Both have a number in field 1. A header has no text in field 2, and always has more fields than the first.
+  // Both have a number in field 1. A header has no text in field 2, and always has fields beyond the first.
   const isControl = words !== undefined || (success !== undefined && !hasMore && header.snapshotNames.length === 0);
   return isControl ? { kind: 'control', success: success === true, message: words ?? '' } : { kind: 'header', header };
 }
 
-/** `offer`: what another gantryd reads in it. */
+/** `offer`: read by another gantryd. */
 export function encodeHeader(header: Parameters<typeof Header.encode>[0], offer?: object): Buffer {
   const encoded = Header.encode(header);
   if (offer === undefined) return encoded;

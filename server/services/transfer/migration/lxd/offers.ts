@@ -1,4 +1,4 @@
-// Translates between the headers of LXD's migration protocol and the offers of our own. Pure.
+// Translates between the headers of LXD's migration protocol and the offers of gantryd. Pure.
 import { architectureId, architectures } from '../../../../api/image/architectures.ts';
 import {
   migrationProtocol,
@@ -17,20 +17,20 @@ import { criu, fsRsync, type LxdHeader, type LxdSetting, type LxdSnapshot } from
 type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
 type SnapshotOffer = Offer['snapshots'][number];
 
-/** The way in which files travel between gantryd and a real LXD. */
+/** The format of files between gantryd and a real LXD. */
 export const rsyncFormat = 'rsync';
 
-/** `rsync.compression` of the pool: whether rsync packs what it sends; both ends of a session must do so. */
+/** `rsync.compression` of the pool: whether rsync compresses its data; both ends of a session must agree. */
 const packs = ({ config }: Pick<PoolSpec, 'config'>): boolean => isTrue(config['rsync.compression'] || 'true');
 
 export interface SourceFacts {
-  /** `live`: its memory is to move as well. */
+  /** `live`: memory is moved as well. */
   readonly state: 'stopped' | 'running' | 'live';
-  /** To whom its files belong on the disk; absent or `[]`: to the ids that the container sees. */
+  /** Id map of its files on disk; absent or `[]`: the ids that the container sees. */
   readonly idMap?: string | undefined;
 }
 
-/** What LXD reads in an offer of ours. */
+/** The header with which gantryd offers a volume to LXD. */
 export function headerOf(
   { snapshots }: Offer,
   { state, idMap }: SourceFacts,
@@ -48,7 +48,7 @@ export function headerOf(
   };
 }
 
-/** What we answer to LXD's header: these snapshots, in this order, and then the container or volume. */
+/** The answer to LXD's header: requests these snapshots, in this order, and then the container or volume. */
 export function answerTo(
   header: LxdHeader,
   snapshots: readonly string[],
@@ -72,17 +72,17 @@ export function answerTo(
   };
 }
 
-/** What changed meanwhile follows in a second pass. */
+/** Whether a second pass sends the changes made during the first. */
 export const isTwice = (header: LxdHeader): boolean => header.criu === criu.none;
 export const isLive = (header: LxdHeader): boolean => header.criu === criu.rsync;
 
-/** Both sides must start rsync alike. A peer that is not `bidirectional` is older than the negotiation. */
+/** Both sides must start rsync with equal options. A peer that is not `bidirectional` is older than the negotiation. */
 export function featuresOf({ rsyncFeatures }: LxdHeader): readonly RsyncFeature[] {
   const all = ['xattrs', 'delete', 'compress'] as const;
   return rsyncFeatures?.bidirectional === true ? all.filter((name) => rsyncFeatures[name] === true) : all;
 }
 
-/** The map of ids on the other side's disk, as config has it. */
+/** The id map on the disk of the other side, as config has it. */
 export const idMapOf = ({ idmap }: LxdHeader): string =>
   renderIdMap(
     idmap.map(({ isuid, isgid, hostid = 0, nsid = 0, maprange = 0 }): IdMapEntry => ({
@@ -94,7 +94,7 @@ export const idMapOf = ({ idmap }: LxdHeader): string =>
     })),
   );
 
-/** An offer that says what LXD's header says. The rest comes from the client: name, config, devices, profiles. */
+/** LXD's header as an offer of gantryd. The client supplies the rest: name, config, devices, profiles. */
 export function offerOf<K extends Offer['kind']>(header: LxdHeader, kind: K): Record<string, unknown> {
   const object = kind === 'container' ? { architecture: '', profiles: [], ephemeral: false, devices: {} } : {};
   return {
@@ -111,7 +111,7 @@ export function offerOf<K extends Offer['kind']>(header: LxdHeader, kind: K): Re
   };
 }
 
-/** Old servers send names alone. */
+/** Old servers send only names. */
 function namedSnapshots({ snapshotNames, snapshots }: LxdHeader): readonly LxdSnapshot[] {
   if (snapshots.length === snapshotNames.length) return snapshots;
   const bare = { localConfig: [], profiles: [], localDevices: [] };
@@ -133,7 +133,7 @@ function offeredSnapshot(one: LxdSnapshot, header: LxdHeader): Record<string, un
     profiles: [...one.profiles],
     ephemeral: one.ephemeral === true,
     devices: Object.fromEntries(one.localDevices.map(({ name = '', config: device }) => [name, configOf(device)])),
-    // The checkpoint of LXD is not one that continues here.
+    // A checkpoint of LXD cannot be restored here.
     stateful: false,
   };
 }
@@ -169,7 +169,7 @@ const architectureOf = (id: number): string =>
 const zeroDate = -62_135_596_800;
 const lastDate = 253_402_300_799;
 
-/** LXD sends 0 for a snapshot of a volume without expiry: as a time it is past, and the snapshot would be deleted. */
+/** LXD sends 0 for a snapshot of a volume without expiry. As a time it would be past, and the snapshot would be deleted. */
 const expiryOf = ({ expiryDate = 0 }: LxdSnapshot): number => (expiryDate <= 0 ? zeroDate : expiryDate);
 
 const dateOf = (seconds = 0): string =>

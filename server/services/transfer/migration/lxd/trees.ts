@@ -1,4 +1,5 @@
-// Sends the trees of a container or volume to a real LXD, and receives them from one: snapshots from the oldest to the newest, then the volume.
+// Sends the trees of a container or volume to a real LXD, and receives them from it: snapshots from the oldest to the newest, then the
+// volume.
 import { chmod, chown, lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../../../../drivers/driver-error.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../../../drivers/storage/rsync.ts';
 import { filesAt } from '../../../storage/pools.ts';
 
-/** Both ends of a session's bytes: the `fs` channel. */
+/** Incoming and outgoing bytes of a session on the `fs` channel. */
 export interface Streams {
   sendStream(source: AsyncIterable<Buffer>, taken: (bytes: number) => Promise<void> | undefined): Promise<void>;
   receiveStream(taken: (bytes: number) => void): RsyncLink['incoming'];
@@ -32,11 +33,11 @@ export interface Trees {
   readonly ref: VolumeRef;
   readonly snapshots: readonly string[];
   readonly features: readonly RsyncFeature[];
-  /** It runs: what changed meanwhile travels in a second pass. */
+  /** The container runs, so a second pass sends the changes made during the first. */
   readonly isTwice: boolean;
 }
 
-/** `snapshot`: that one is sent in the place of the volume. */
+/** `snapshot`: sent in place of the volume. */
 export async function sendToLxd(
   streams: Streams,
   { driver, pool, ref, snapshots, features, isTwice, snapshot }: Trees & { readonly snapshot?: string | undefined },
@@ -65,7 +66,7 @@ export async function sendToLxd(
     );
 }
 
-/** Makes the volume, which is not there yet. After a throw some of it may be: the caller deletes the volume with its snapshots. */
+/** Creates the volume, which does not exist yet. A throw may leave parts of it: the caller deletes the volume with its snapshots. */
 export async function receiveFromLxd(
   streams: Streams,
   { driver, pool, ref, snapshots, features, isTwice }: Trees,
@@ -87,7 +88,7 @@ export async function receiveFromLxd(
   if (isTwice) await receive(ref.name);
 }
 
-/** The directory keeps its own mode and owner, which keep others out of the files of a container. */
+/** The directory keeps its own mode and owner, which deny others access to the files of a container. */
 export async function receiveInto(
   streams: Streams,
   path: string,
@@ -102,11 +103,11 @@ export async function receiveInto(
     await chown(path, uid, gid);
     await chmod(path, mode & 0o7777);
   }
-  // What LXD notes of a container for its own recovery.
+  // LXD's notes for its own recovery.
   await rm(join(path, 'backup.yaml'), { force: true });
 }
 
-/** The bytes that count are those of files: rsync at the other end answers with little. */
+/** Only bytes of files count: the answers of rsync at the other end are small. */
 function linkOf(streams: Streams, way: 'in' | 'out', { add }: Pick<Progress, 'add'>): RsyncLink {
   return {
     send: (bytes) => streams.sendStream(bytes, (count) => (way === 'out' ? add(count) : undefined)),

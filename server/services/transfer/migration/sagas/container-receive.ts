@@ -1,4 +1,4 @@
-// A container is made of what another server or a backup sends, or it does not exist.
+// Creates a whole container from the data of another server or a backup, or nothing.
 import { measured } from '../../../storage/measure-snapshot.ts';
 import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
 import type { SagaContext, Saga } from '../../../../operations/saga.ts';
@@ -11,7 +11,7 @@ export interface ReceiveContainerParams extends NewContainer {
   readonly snapshots: readonly SnapshotEntry[];
 }
 
-/** Fills the volume, snapshots and all, from the other side; absent at recovery, which has no sender. */
+/** Fills the volume and its snapshots from the other side; absent during recovery, which has no sender. */
 export type ReceiveContainer = (params: ReceiveContainerParams, context: SagaContext) => Promise<void>;
 
 export function receiveContainerSaga(

@@ -1,5 +1,5 @@
-// The host changes behind refreshing a copy: new snapshots are made beside the old ones, then the volume changes in one step.
-// Where the content comes from (this server, another one) is the caller's.
+// Changes the host for the refresh of a copy: creates new snapshots beside the old ones, then replaces the volume in one step. The caller
+// supplies the content, from this server or another one.
 import { errors } from '../../../../api/errors.ts';
 import type { SnapshotRef } from '../../../../drivers/storage/driver.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
@@ -18,18 +18,18 @@ export interface RefreshParams {
   readonly name: string;
   readonly uuid: string;
   readonly pool: string;
-  /** Snapshots that it does not have. */
+  /** Snapshots that the copy lacks. */
   readonly added: readonly SnapshotEntry[];
 }
 
 export interface RefreshWork {
-  /** The added snapshots, in their order, then the volume: each all or nothing. */
+  /** Fills the added snapshots, in their order, then the volume: each all or nothing. */
   readonly bring: (params: RefreshParams, context: SagaContext) => Promise<void>;
 }
 
 const gone: RefreshWork = { bring: () => Promise.reject(new Error('The source of the copy is gone')) };
 
-/** Undone, the snapshots that came go again; a volume that was complete stays as it became. */
+/** Rollback removes the added snapshots; a volume that was complete stays refreshed. */
 export function refreshContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   { bring }: RefreshWork = gone,
@@ -48,7 +48,7 @@ export function refreshContainerSaga(
     },
     steps: [
       {
-        // Apart from making them: what was there before us is not ours to undo.
+        // A step of its own: rollback must not remove snapshots that existed before.
         name: 'places',
         async execute({ name, pool, added }) {
           for (const snapshot of added) await deps.pools.refuseSnapshot(pool, refOf(name, snapshot.name));
@@ -85,7 +85,7 @@ export function refreshContainerSaga(
         },
       },
       {
-        // A checkpoint belongs to the files before the refresh.
+        // A checkpoint belongs to the files before the refresh, so it is dropped.
         name: 'state',
         execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
       },

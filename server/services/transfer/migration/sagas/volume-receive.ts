@@ -1,4 +1,4 @@
-// A custom volume is made of what another server or a backup sends, or it does not exist.
+// Creates a whole custom volume from the data of another server or a backup, or nothing.
 import { refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../../../storage/custom-volumes.ts';
 import { fillVolume, type NewVolume } from '../../../storage/new-volume.ts';
 import type { SagaContext, Saga } from '../../../../operations/saga.ts';
