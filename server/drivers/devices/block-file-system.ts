@@ -1,7 +1,7 @@
-// Recognizes the file system on a block device by its first bytes, so that a disk of one shows the files and not the device.
+// Recognizes the file system on a block device by its first bytes, so that a disk shows its files instead of the device.
 import { open, stat } from 'node:fs/promises';
 
-/** As the kernel calls them. */
+/** Names are those of the kernel. */
 export type Content = { readonly fileSystem: string } | { readonly other: string };
 
 interface Mark {
@@ -13,7 +13,7 @@ interface Mark {
 const fileSystem = (name: string, at: number, bytes: string): Mark => ({ at, bytes, is: { fileSystem: name } });
 const other = (what: string, at: number, bytes: string): Mark => ({ at, bytes, is: { other: what } });
 
-/** The first that fits counts: a boot sector looks like a partition table. ext4 also mounts ext2 and ext3. */
+/** The first match counts: a boot sector looks like a partition table. ext4 also mounts ext2 and ext3. */
 const marks: readonly Mark[] = [
   other('an encrypted volume (LUKS)', 0, 'LUKS\xba\xbe'),
   other('a part of an LVM volume group', 512, 'LABELONE'),
@@ -36,18 +36,18 @@ const marks: readonly Mark[] = [
 
 const headBytes = 65 * 1024;
 
-/** Pure. `head`: the first 65 KiB. Undefined: nothing that is known here. */
+/** Pure. `head`: the first 65 KiB. Undefined: unknown content. */
 export function contentOf(head: Buffer): Content | undefined {
   return marks.find(({ at, bytes }) => head.toString('latin1', at, at + bytes.length) === bytes)?.is;
 }
 
-/** What keeps the block device from being mounted. */
+/** The reason why the block device cannot be mounted. */
 export const unmountable = (source: string, content: Content | undefined): string =>
   content !== undefined && 'other' in content
     ? `${source} is a block device with ${content.other}, not with a file system`
     : `${source} is a block device without a file system that is known here`;
 
-/** Undefined: the source is no block device, or is not there. */
+/** Undefined if the source is no block device, or does not exist. */
 export async function blockContent(source: string): Promise<{ readonly content: Content | undefined } | undefined> {
   const found = await stat(source).catch(() => undefined);
   if (found?.isBlockDevice() !== true) return undefined;

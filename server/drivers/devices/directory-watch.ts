@@ -1,8 +1,8 @@
-// Tells when something appears in or vanishes from directories of the host, also of those that do not exist yet.
+// Reports when entries of host directories appear or vanish, including directories that do not exist yet.
 import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Events come in crowds; one look at the end of a crowd is enough. */
+/** Events come in bursts; one check at the end of a burst is enough. */
 const calmMs = 100;
 
 export class DirectoryWatch {
@@ -16,7 +16,7 @@ export class DirectoryWatch {
     this.#changed = changed;
   }
 
-  /** Replaces the directories of a key; none = forget it. */
+  /** Replaces the directories of a key; an empty list removes the key. */
   set(key: string, dirs: readonly string[]): void {
     if (dirs.length === 0) this.#wanted.delete(key);
     else this.#wanted.set(key, dirs);
@@ -48,7 +48,7 @@ export class DirectoryWatch {
         });
         this.#watchers.set(dir, watcher);
       } catch {
-        // Removed meanwhile: the watch of its parent fires when it is back.
+        // Removed in between: the watch of its parent reports its return.
       }
     }
   }
@@ -67,7 +67,7 @@ export class DirectoryWatch {
   }
 }
 
-/** The directory itself, or the nearest above it that exists. */
+/** The directory itself, or its nearest existing parent. */
 function nearest(dir: string): string {
   let place = dir;
   while (place !== '/' && !existsSync(place)) place = dirname(place);

@@ -1,4 +1,4 @@
-// Finds the block device below a path, and the rates that the limits.* of a disk mean for it. Sets nothing.
+// Finds the block device below a path, and the rates that the limits.* of a disk set for it. Changes nothing.
 import { readFile, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export async function diskRates(
   return { rates: [{ device, ...numbers, ...wanted }] };
 }
 
-/** `limits.max` stands for both; `500iops` counts operations, anything else bytes. Pure. */
+/** `limits.max` sets both rates; `500iops` counts operations, any other value bytes. Pure. */
 export function parseRates(properties: ConfigMap): Omit<DiskRate, 'device' | 'major' | 'minor'> {
   const max = properties['limits.max'];
   const one = (text: string | undefined): { readonly bps?: number; readonly iops?: number } => {
@@ -50,7 +50,7 @@ async function blockDevice(path: string, host: HostPaths): Promise<{ major: numb
   if (found === undefined) return undefined;
   let { major, minor } = splitDev(found.isBlockDevice() ? found.rdev : found.dev);
   if (major === 0) {
-    // btrfs and the like have a number of their own; what they lie on is named by the mount.
+    // btrfs and similar file systems have a number of their own; the mount names their device.
     const source = mountSource(await readFile('/proc/self/mountinfo', 'utf8'), `${major}:${minor}`);
     const numbers = source === undefined ? undefined : host.node(source);
     if (numbers?.kind !== 'block') return undefined;
@@ -62,7 +62,7 @@ async function blockDevice(path: string, host: HostPaths): Promise<{ major: numb
   return diskMajor === undefined || diskMinor === undefined ? { major, minor } : { major: diskMajor, minor: diskMinor };
 }
 
-/** Pure: from /proc/self/mountinfo. */
+/** Pure: parses /proc/self/mountinfo. */
 export function mountSource(mountinfo: string, number: string): string | undefined {
   for (const line of mountinfo.split('\n')) {
     const [left = '', right = ''] = line.split(' - ');

@@ -10,7 +10,7 @@ import { diskRates } from './disk-rates.ts';
 
 export const diskDevice: DeviceHandler = {
   change(before, after) {
-    // A disk that was left out at the start, and whose source is there by now.
+    // A disk that was omitted at the start, and whose source exists now.
     if (after.mounts.length > before.mounts.length) return 'replug';
     return after.mounts.length < before.mounts.length ? { ...after, mounts: before.mounts } : after;
   },
@@ -58,7 +58,7 @@ export const diskDevice: DeviceHandler = {
   },
 };
 
-/** The file system on the source, when that is a block device. Throws DriverError Invalid. */
+/** The file system on the source, if that is a block device. Throws DriverError Invalid. */
 async function blockOf({ device, properties }: DeviceContext, source: string): Promise<MountRun['block']> {
   const found = await blockContent(source);
   const options = fileSystemOptions(properties['raw.mount.options']);

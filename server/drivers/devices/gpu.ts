@@ -14,7 +14,7 @@ export interface GpuCard {
   readonly vendorId: string;
   readonly productId: string;
   readonly nodes: readonly { readonly name: string; readonly major: number; readonly minor: number }[];
-  /** Number that NVIDIA's driver gave it. */
+  /** Number assigned by NVIDIA's driver. */
   readonly nvidia: number | undefined;
 }
 
@@ -50,13 +50,13 @@ function fits(card: GpuCard, properties: ConfigMap): boolean {
   return sameId(properties['vendorid'], card.vendorId) && sameId(properties['productid'], card.productId);
 }
 
-/** The domain may be left out, and written with more zeros. */
+/** The domain may be omitted, or written with more zeros. */
 const longPci = (address: string): string => {
   const [last = '', bus = '', domain = '0'] = address.toLowerCase().split(':').toReversed();
   return `${Number.parseInt(domain, 16).toString(16).padStart(4, '0')}:${bus}:${last}`;
 };
 
-/** Every card that the kernel's graphics drivers or NVIDIA's know. */
+/** Every card known to the kernel's graphics drivers or to NVIDIA's. */
 export function gpuCards(host: HostPaths): readonly GpuCard[] {
   const cards = new Map<string, GpuCard>();
   const drm = join(host.sys, 'class/drm');
@@ -85,14 +85,14 @@ const newCard = (host: HostPaths, pci: string): GpuCard => ({
   nvidia: undefined,
 });
 
-/** The number in /dev/nvidiaN is the order of the cards that its driver has. */
+/** The number in /dev/nvidiaN follows the order of the driver's cards. */
 function nvidiaMinor(host: HostPaths, pci: string): number | undefined {
   const bound = list(join(host.sys, 'bus/pci/drivers/nvidia')).filter((name) => /^[0-9a-f]{4,8}:/.test(name));
   const index = bound.indexOf(pci);
   return index < 0 ? undefined : index;
 }
 
-/** The card's nodes and those that all of NVIDIA's cards share. */
+/** The card's nodes and those shared by all of NVIDIA's cards. */
 function nvidiaNodes(device: string, properties: ConfigMap, host: HostPaths, card: GpuCard): readonly NodeRun[] {
   if (card.nvidia === undefined) return [];
   const shared = list(host.dev).filter((name) => /^nvidia(ctl|-uvm|-uvm-tools|-modeset)$/.test(name));

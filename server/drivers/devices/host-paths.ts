@@ -1,4 +1,4 @@
-// Where the kernel shows its devices, and how they are read; tests put trees of their own there.
+// The places where the kernel shows its devices, and readers for them; tests use trees of their own.
 import { readlinkSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { textOrNothing } from '../../lib/shared/missing-files.ts';
@@ -8,9 +8,9 @@ export interface HostPaths {
   readonly sys: string;
   /** /dev */
   readonly dev: string;
-  /** Number of the device node at a path as `major:minor` with its kind; undefined when there is none. Faked with plain files. */
+  /** Number of the device node at a path as `major:minor` with its kind; undefined if there is none. Tests use plain files. */
   readonly node: (path: string) => NodeNumbers | undefined;
-  /** The host is another one: what devices need of it is taken to be there, and is not looked for. */
+  /** The host is another one: requirements of devices are assumed to exist there, without a check. */
   readonly isElsewhere?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function splitDev(dev: number): { readonly major: number; readonly minor:
 /** Text of a small file without the line end; '' when there is none. */
 export const readText = (path: string): string => textOrNothing(path).trim();
 
-/** Names in a directory in order; none when there is no directory. */
+/** Sorted names in a directory; none if it does not exist. */
 export function list(path: string): readonly string[] {
   try {
     return readdirSync(path).toSorted();
@@ -53,7 +53,7 @@ export function list(path: string): readonly string[] {
   }
 }
 
-/** Last part of where a link leads; '' when there is no link. */
+/** Last part of a link's target; '' if there is no link. */
 export function linkName(path: string): string {
   try {
     return readlinkSync(path).split('/').at(-1) ?? '';

@@ -23,6 +23,6 @@ const deviceHandlers = {
   proxy: proxyDevice,
 } as const satisfies Record<DeviceTypeName, DeviceHandler>;
 
-/** Properties of a recorded device may name a type that this release does not know: undefined. */
+/** Undefined for a recorded device whose type this release does not know. */
 export const deviceHandler = ({ type = '' }: ConfigMap): DeviceHandler | undefined =>
   Object.hasOwn(deviceHandlers, type) ? deviceHandlers[type as DeviceTypeName] : undefined;

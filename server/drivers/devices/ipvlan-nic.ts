@@ -1,4 +1,4 @@
-// Nics of type ipvlan: a second interface with the MAC address of their parent. In mode l3s the host routes, in mode l2 the container is in
+// Nics of type ipvlan: a second interface with the MAC address of their parent. In mode l3s the host routes; in mode l2 the container is in
 // the network of the parent.
 import { splitList } from '../../api/network/network-values.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -15,13 +15,13 @@ export function ipvlanParts(context: DeviceContext): Pick<NicRun, 'inside' | 'li
     link,
     mode: 'l3s',
     inside: insideOf(properties, () => 'dev'),
-    // The kernel of the host has the addresses itself: one that is taken shows nowhere before it is used.
+    // The kernel of the host has the addresses itself, so a duplicate is found only on use.
     routing: { ...routingOf(properties), hostAddresses: [], parent: link, probed: [] },
     ...vlan,
   };
 }
 
-/** Prefix length of an address without one, as LXD has it. */
+/** Prefix length of an address without one, as in LXD. */
 const usual = { 4: 24, 6: 64 } as const;
 
 function insideNetwork(properties: ConfigMap): AddressesInside {

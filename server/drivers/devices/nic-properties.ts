@@ -1,4 +1,4 @@
-// Reads what a nic was given: properties with '' as unset, its parent on the host, its address.
+// Reads the properties of a nic: '' as unset, its parent on the host, its address.
 import { existsSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -31,7 +31,7 @@ function masterOf(dir: string): string | undefined {
   }
 }
 
-/** The host interface to use, and how it is made when it is that of a VLAN. */
+/** The host interface to use, and its creation if it belongs to a VLAN. */
 export function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {
   const parent = needParent(context);
   const id = set(context.properties, 'vlan');
@@ -40,7 +40,7 @@ export function vlanOf(context: DeviceContext): { readonly name: string; readonl
   }
   if (id === undefined) {
     const owner = masterOf(interfaceDir(context.host, parent));
-    // The kernel gives a port of a bridge or bond to nothing else.
+    // The kernel gives a port of a bridge or bond to no other user.
     if (owner !== undefined) {
       const why = `the parent ${parent} belongs to ${owner} on the host: take it out of ${owner}, or use nictype bridged with parent ${owner}`;
       throw new DriverError('InUse', `nic ${context.device}: ${why}`);

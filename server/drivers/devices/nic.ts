@@ -1,5 +1,5 @@
 // Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (host interfaces moved into the
-// container). routed-nic.ts and ipvlan-nic.ts have those with addresses of the host's network.
+// container). Nics with addresses of the host's network are in routed-nic.ts and ipvlan-nic.ts.
 import { createHash } from 'node:crypto';
 import { parseBits } from '../../api/text/bit-rate.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -79,7 +79,7 @@ function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
   }
 }
 
-/** Without the host's part of each address, which the kernel refuses; each once. */
+/** Distinct routes without the host part of each address, which the kernel refuses. */
 function routesOf(properties: ConfigMap): readonly string[] {
   const texts = [properties['ipv4.routes'], properties['ipv6.routes']].flatMap(splitList);
   return [...new Set(texts.flatMap((text) => parseCidr(text) ?? []).map((cidr) => formatCidr(subnetOf(cidr))))];
@@ -120,7 +120,7 @@ function filterOf(properties: ConfigMap): Pick<NicRun, 'macFilter' | 'ipFilter' 
   };
 }
 
-/** The same at every start, so that nothing has to be remembered to find the interface after a crash. */
+/** Equal at every start, so that the interface can be found after a crash without a record. */
 export function hostNameOf(containerUuid: string, device: string): string {
   return `veth${createHash('sha256').update(`${containerUuid}/${device}`).digest('hex').slice(0, 8)}`;
 }

@@ -1,9 +1,9 @@
-// Shared by devices that are nodes in /dev: owner, mode and target of a node as properties say. Pure.
+// Shared by devices that are nodes in /dev: owner, mode and target of a node, from its properties. Pure.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { NodeRun } from '../device-parts.ts';
 import type { NodeNumbers } from './host-paths.ts';
 
-/** Ids are those of the container. */
+/** Ids as seen in the container. */
 export function nodeRun(device: string, properties: ConfigMap, target: string, numbers: NodeNumbers): NodeRun {
   return {
     device,
@@ -18,7 +18,7 @@ export function nodeRun(device: string, properties: ConfigMap, target: string, n
 /** An empty text means unset. */
 export const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-/** Ids are compared without 0x and letter case. */
+/** Compares ids without 0x and letter case. */
 export const sameId = (wanted: string | undefined, found: string): boolean =>
   set(wanted) === undefined || hexId(wanted ?? '') === hexId(found);
 

@@ -1,4 +1,4 @@
-// Nics of type routed: a cable to a host that routes to their addresses, and answers for these in the network of a parent.
+// Nics of type routed: a cable to a host that routes to their addresses, and answers for them in the network of a parent.
 import { defaultHostAddress } from '../../api/devices/layer3-nic.ts';
 import { splitList } from '../../api/network/network-values.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -30,7 +30,7 @@ export function routedParts(context: DeviceContext): Pick<NicRun, 'inside' | 'ro
 const hostAddressOf = (properties: ConfigMap, family: IpFamily): string =>
   set(properties, `ipv${family}.host_address`) ?? defaultHostAddress[family];
 
-/** In one spelling. */
+/** Addresses in canonical form. */
 function addressesOf(properties: ConfigMap, family: IpFamily): readonly string[] {
   return splitList(properties[`ipv${family}.address`]).flatMap((text) => {
     const ip = parseIp(text);
@@ -38,7 +38,7 @@ function addressesOf(properties: ConfigMap, family: IpFamily): readonly string[]
   });
 }
 
-/** Each address by itself, and the default routes of the families that have one. */
+/** Each address as a single host, and the default routes of the families that have one. */
 export function insideOf(properties: ConfigMap, nextHop: (family: IpFamily) => string): AddressesInside {
   const wanted = families.filter(
     (family) => addressesOf(properties, family).length > 0 && properties[`ipv${family}.gateway`] !== 'none',

@@ -1,4 +1,4 @@
-// Finds a virtual function of a network card that is free, in sysfs. Changes nothing.
+// Finds a free virtual function of a network card in sysfs. Changes nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
@@ -10,7 +10,7 @@ export interface VirtualFunction {
   readonly name: string;
 }
 
-/** `preferred`: interface that was used before, taken again when it is free. */
+/** `preferred`: the interface used before, chosen again if it is free. */
 export function chooseVirtualFunction(
   host: HostPaths,
   parent: string,
@@ -34,7 +34,7 @@ export function chooseVirtualFunction(
   );
 }
 
-/** Those with an interface on the host: a function that a container has shows none here. */
+/** Functions with an interface on the host: a function in use by a container shows none here. */
 function virtualFunctions(dir: string): readonly VirtualFunction[] {
   return list(dir)
     .flatMap((entry) => {
@@ -45,6 +45,6 @@ function virtualFunctions(dir: string): readonly VirtualFunction[] {
     .toSorted((a, b) => a.index - b.index);
 }
 
-/** Up means that the host uses it. */
+/** An interface that is up is used by the host. */
 const isFree = (host: HostPaths, name: string): boolean =>
   readText(join(interfaceDir(host, name), 'operstate')) !== 'up';

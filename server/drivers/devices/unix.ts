@@ -25,7 +25,7 @@ export const unixDevice = (kind: NodeNumbers['kind']): DeviceHandler => ({
 
 const isRequired = (properties: ConfigMap): boolean => isTrue(set(properties['required']) ?? 'true');
 
-/** Both numbers set name a node that need not exist on the host. */
+/** The node need not exist on the host if both numbers are set. */
 function given({ properties }: DeviceContext): { readonly major: number; readonly minor: number } | undefined {
   const [major, minor] = [set(properties['major']), set(properties['minor'])];
   return major === undefined || minor === undefined ? undefined : { major: Number(major), minor: Number(minor) };

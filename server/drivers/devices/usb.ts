@@ -1,4 +1,4 @@
-// USB devices of the host in containers, picked by hardware ids and followed as they come and go.
+// USB devices of the host in containers, selected by hardware ids and followed as they appear and vanish.
 import { join } from 'node:path';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
@@ -26,7 +26,7 @@ export const usbDevice: DeviceHandler = {
       throw new DriverError('NotFound', `usb ${device}: no device ${wanted} is plugged into the host`);
     }
     const root = join(host.dev, 'bus/usb');
-    // A bus has a directory of its own, where its devices appear.
+    // Each bus has a directory of its own, in which its devices appear.
     const watch = [root, ...list(root).map((bus) => join(root, bus))];
     return {
       ...nothing,
@@ -44,7 +44,7 @@ export const usbDevice: DeviceHandler = {
 const numbersOf = ({ major, minor }: UsbDevice): { major: number; minor: number } => ({ major, minor });
 const padded = (number: number): string => number.toString().padStart(3, '0');
 
-/** Interfaces of devices, which sysfs lists as well, have no ids. */
+/** Interfaces of devices are in sysfs too, but have no ids. */
 export function usbDevices(host: HostPaths): readonly UsbDevice[] {
   const dir = join(host.sys, 'bus/usb/devices');
   return list(dir).flatMap((entry) => {

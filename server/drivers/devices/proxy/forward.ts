@@ -4,7 +4,7 @@ import { createServer, Socket, type Server } from 'node:net';
 import { proxyHeader, type Endpoint } from './proxy-plan.ts';
 
 export interface Ends {
-  /** A new socket for connecting; throws when there is none to be had. */
+  /** A new socket for a connection; throws if none can be made. */
   readonly connector: () => number;
   readonly connect: Endpoint;
   readonly proxyProtocol: boolean;
@@ -15,11 +15,11 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** How long a client of a datagram forward is remembered after its last datagram, and how many of them. */
+/** Lifetime of a client of a datagram forward after its last datagram, and the maximum number of clients. */
 const sessionMs = 60_000;
 const maxSessions = 1024;
 
-/** `fd`: a listening socket, tcp or unix. Connections are read no faster than the other end takes it. */
+/** `fd`: a listening socket, tcp or unix. Connections are read only as fast as the other end accepts data. */
 export async function listenStream(fd: number, ends: Ends): Promise<Listener> {
   const open = new Set<() => void>();
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
@@ -48,7 +48,7 @@ function listening(server: Server, fd: number): Promise<void> {
   });
 }
 
-/** Tcp sockets still have to be connected; unix ones are. */
+/** Tcp sockets are not connected yet; unix ones are. */
 function connectStream(ends: Ends, connected: (socket: Socket) => void, failed: () => void): Socket | undefined {
   let fd: number;
   try {
@@ -81,7 +81,7 @@ function streamToStream(client: Socket, ends: Ends): () => void {
         const from = { address: client.remoteAddress, port: client.remotePort };
         socket.write(proxyHeader(from, { address: client.localAddress, port: client.localPort }));
       }
-      // A half that ends is passed on; the other half continues as long as it likes.
+      // The end of one half is passed on; the other half continues.
       client.pipe(socket);
       socket.pipe(client);
       client.resume();
@@ -108,7 +108,7 @@ function followClose(socket: Socket | undefined, failed: boolean): void {
   }
 }
 
-/** Each piece that is read becomes a datagram. */
+/** Each piece read becomes a datagram. */
 function streamToUdp(client: Socket, ends: Ends): () => void {
   client.on('error', () => {});
   const session = openSession(ends, (message) => {
@@ -161,7 +161,7 @@ function closeUdp(socket: UdpSocket): void {
   }
 }
 
-/** `fd`: a bound udp socket. Every client has a socket (or a connection) of its own to the other side. */
+/** `fd`: a bound udp socket. Every client has its own socket (or connection) to the other side. */
 export function listenUdp(fd: number, host: string, ends: Ends): Listener {
   const server = udpOf(fd, host);
   server.on('error', ends.failed);
@@ -197,7 +197,7 @@ export function listenUdp(fd: number, host: string, ends: Ends): Listener {
   };
 }
 
-/** Datagrams that come faster than the stream takes them are dropped, as datagrams may be. */
+/** Datagrams that arrive faster than the stream accepts them are dropped, as datagrams may be. */
 function streamSession(ends: Ends, reply: (message: Buffer) => void, ended: () => void): Session | undefined {
   const waiting: Buffer[] = [];
   let ready: Socket | undefined;

@@ -1,4 +1,4 @@
-// Keeps the forwards of proxy devices open, by container and device; those in the kernel and those in this process.
+// Keeps the forwards of proxy devices open, by container and device, both in the kernel and in this process.
 import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -13,14 +13,14 @@ import { loadSocketCalls, openConnector, openDirInside, openListener, removeSock
 type Calls = NonNullable<Awaited<ReturnType<typeof loadSocketCalls>>>;
 
 export interface ProxyKeeper {
-  /** All forwards of the device, or none and a DriverError. `initPid`: of the running container. */
+  /** Opens all forwards of the device, or throws a DriverError and opens none. `initPid`: of the running container. */
   open(container: string, run: ProxyRun, initPid: number): Promise<void>;
   /** Idempotent. */
   close(container: string, device: string): Promise<void>;
   closeAll(container: string): Promise<void>;
   /** After a crash: closes the forwards of containers that no longer run. */
   sweep(): Promise<void>;
-  /** Lets go of everything in this process; what the kernel forwards continues. */
+  /** Closes everything in this process; forwards in the kernel continue. */
   release(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface OpenProxy {
 
 export class Proxies implements ProxyKeeper {
   readonly #log: Log;
-  /** Part of names on the host, to recognise our own. */
+  /** Part of names on the host that marks them as created by this daemon. */
   readonly #tag: string;
   readonly #open = new Map<string, Map<string, OpenProxy>>();
 
@@ -129,7 +129,7 @@ export class Proxies implements ProxyKeeper {
         }),
     };
     const removeFile = prepareFile(calls, near, listen);
-    // A file is made by the container's root; ports below 1024 are not for that user.
+    // A file is created by the container's root; ports below 1024 are closed to that user.
     const side = isFile(listen) ? sideOf(near, { uid: 0, gid: 0 }) : { pid: near, uid: 0, gid: 0 };
     const fd = openListener(calls, side, listen);
     let listener: Listener;
@@ -150,7 +150,7 @@ export class Proxies implements ProxyKeeper {
   }
 }
 
-/** Ids inside a container are other ids on the host. */
+/** Ids inside a container differ from those on the host. */
 function sideOf(pid: number | undefined, ids: { readonly uid: number; readonly gid: number }): Side {
   if (pid === undefined) return { pid, ...ids };
   return { pid, uid: hostId(pid, 'uid', ids.uid), gid: hostId(pid, 'gid', ids.gid) };
@@ -167,7 +167,7 @@ export function hostId(pid: number, kind: 'uid' | 'gid', id: number): number {
 const isFile = (endpoint: Endpoint): endpoint is Endpoint & { readonly kind: 'unix' } =>
   endpoint.kind === 'unix' && !endpoint.path.startsWith('@');
 
-/** Takes a socket away that a killed daemon left there; gives what removes ours in the end. */
+/** Removes a socket that a killed daemon left; returns the function that removes the new one. */
 function prepareFile(calls: Calls, pid: number | undefined, listen: Endpoint): () => void {
   if (!isFile(listen)) return () => {};
   atFile(calls, pid, listen.path, (path) => {
@@ -180,7 +180,7 @@ function prepareFile(calls: Calls, pid: number | undefined, listen: Endpoint): (
     try {
       atFile(calls, pid, listen.path, removeSocketFile);
     } catch {
-      // The container is gone, and the file with it or for its next start to replace.
+      // The container has ended, and its file with it, or its next start replaces the file.
     }
   };
 }
@@ -198,7 +198,7 @@ function setOwnerOfSocket(calls: Calls, pid: number | undefined, listen: Endpoin
   if (!isFile(listen)) return;
   const { uid, gid } = sideOf(pid, wanted);
   atFile(calls, pid, listen.path, (path) => {
-    // Held by a descriptor: a container may put a link in its place meanwhile.
+    // Held by a descriptor: a container may replace it with a link.
     const held = openSync(path, 0o10000000 | constants.O_NOFOLLOW);
     try {
       if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no longer a socket`);
@@ -210,7 +210,7 @@ function setOwnerOfSocket(calls: Calls, pid: number | undefined, listen: Endpoin
   });
 }
 
-/** A container's file is reached through its directory, so that no link of the container leads elsewhere. */
+/** A container's file is opened through its directory, so that no link of the container can redirect it. */
 function atFile(calls: Calls, pid: number | undefined, path: string, work: (path: string) => void): void {
   if (pid === undefined) {
     work(path);

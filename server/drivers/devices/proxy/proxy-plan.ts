@@ -1,4 +1,4 @@
-// The forwards of a proxy device as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
+// The forwards of a proxy device as data: paired addresses, defaults, and kernel rules. Pure.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
 import { parseIp } from '../../../api/text/ip.ts';
@@ -17,15 +17,15 @@ export interface Forward {
 
 export interface ProxyRun {
   readonly device: string;
-  /** The side that listens; the other one is connected to. */
+  /** The side that listens; connections go to the other one. */
   readonly bind: 'host' | 'container';
   readonly forwards: readonly Forward[];
-  /** In the kernel, which keeps the clients' addresses. */
+  /** Done by the kernel, which keeps the clients' addresses. */
   readonly nat: boolean;
   readonly proxyProtocol: boolean;
-  /** Owner and mode of a listening socket file; ids of the side it is on. */
+  /** Owner and mode of a listening socket file; ids of its own side. */
   readonly socket: { readonly uid: number; readonly gid: number; readonly mode: number | undefined };
-  /** The user that connects, as ids of the side that is connected to. */
+  /** The user that connects; ids of the side that accepts the connection. */
   readonly runAs: { readonly uid: number; readonly gid: number };
 }
 
@@ -69,7 +69,7 @@ export function endpointText(endpoint: Endpoint): string {
   return `${endpoint.kind}:${host}:${endpoint.port}`;
 }
 
-/** First line of the PROXY protocol, version 1, that gives a server the address of its client. */
+/** First line of the PROXY protocol, version 1, which tells a server the address of its client. */
 export function proxyHeader(
   from: { readonly address?: string | undefined; readonly port?: number | undefined },
   to: { readonly address?: string | undefined; readonly port?: number | undefined },
@@ -81,7 +81,7 @@ export function proxyHeader(
   return `PROXY TCP${family} ${source} ${target} ${from.port ?? 0} ${to.port ?? 0}\r\n`;
 }
 
-/** Text for `nft -f -` that forwards in the kernel, in place of an earlier table of that name. */
+/** Text for `nft -f -` that forwards in the kernel, and replaces an earlier table of that name. */
 export function natRules(run: ProxyRun, table: string): string {
   const to = run.forwards.flatMap(natRule);
   const back = run.forwards.flatMap(hairpinRule);
@@ -95,7 +95,7 @@ export function natRules(run: ProxyRun, table: string): string {
   return `${removeTable(table)}table inet ${table} {\n${chains.join('')}}\n`;
 }
 
-/** Adding first makes the delete valid when there was none. */
+/** The add makes the delete valid if there was none. */
 export const removeTable = (table: string): string => `add table inet ${table}\ndelete table inet ${table}\n`;
 
 function natRule({ listen, connect }: Forward): readonly string[] {
@@ -109,7 +109,7 @@ function natRule({ listen, connect }: Forward): readonly string[] {
   return [`${here} ${listen.kind} dport ${listen.port} dnat ${ip} to ${target}:${connect.port}`];
 }
 
-/** The container reaching itself through the host must see the host, or its answers would not come back the same way. */
+/** A container that reaches itself through the host must see the host's address, or its answers would take another route. */
 function hairpinRule({ connect }: Forward): readonly string[] {
   if (connect.kind === 'unix') return [];
   const ip = connect.host.includes(':') ? 'ip6' : 'ip';

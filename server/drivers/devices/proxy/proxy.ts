@@ -1,4 +1,4 @@
-// Device type proxy: connections forwarded between host and container. Keeping them open is the work of Proxies.
+// Device type proxy: connections forwarded between host and container. Proxies keeps them open.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from '../device.ts';
 import { planProxy, type ProxyRun } from './proxy-plan.ts';

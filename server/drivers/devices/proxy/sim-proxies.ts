@@ -1,4 +1,4 @@
-// Proxy devices of simulated containers: remembered and checked against each other, but nothing listens.
+// Proxy devices of simulated containers: recorded and checked for conflicts, without listening.
 import { DriverError } from '../../driver-error.ts';
 import type { ProxyKeeper } from './proxies.ts';
 import { endpointText, type ProxyRun } from './proxy-plan.ts';
@@ -6,7 +6,7 @@ import { endpointText, type ProxyRun } from './proxy-plan.ts';
 export class SimProxies implements ProxyKeeper {
   readonly #open = new Map<string, Map<string, ProxyRun>>();
 
-  /** What a container forwards, by device. */
+  /** The forwards of a container, by device. */
   of(container: string): Readonly<Record<string, ProxyRun>> {
     return Object.fromEntries(this.#open.get(container) ?? []);
   }

@@ -1,5 +1,5 @@
-// Makes sockets in another network namespace, and in another file tree, without leaving this process: Node itself cannot. Between
-// entering and coming back nothing else runs. Whoever gets a descriptor owns it.
+// Creates sockets in another network namespace and file tree from within this process, which Node itself cannot. Nothing else runs between
+// entry and return. The caller owns each returned descriptor.
 import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { parseIp } from '../../../api/text/ip.ts';
@@ -8,14 +8,14 @@ import { DriverError } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
-/** Which side a socket is for. */
+/** The side of a socket. */
 export interface Side {
-  /** Process whose network and files it is to have; undefined: the host's. */
+  /** Process whose network and files it uses; undefined: the host's. */
   readonly pid: number | undefined;
-  /** Host ids of the user that makes it. */
+  /** Host ids of the user that creates it. */
   readonly uid: number;
   readonly gid: number;
-  /** File modes do not stop it, as they do not stop root; otherwise it is that user and no more. */
+  /** Whether it ignores file modes, like root; otherwise it has only the rights of that user. */
   readonly overrides?: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Calls {
   setsockopt(fd: number, level: number, name: number, value: Int32Array, length: number): number;
   /** Changes the ids of the calling thread only, unlike libc's. */
   setIds(uid: number, gid: number): boolean;
-  /** Root's rights over files for the calling thread, whatever its other ids. */
+  /** Grants the calling thread root's rights over files, whatever its other ids. */
   overrideFiles(): void;
   openInRoot(root: number, path: string, flags: number): number;
   reason(): string;
@@ -54,7 +54,7 @@ export const loadSocketCalls = libcCalls<Calls>((libc, errno) => {
     listen: libc.func('int listen(int fd, int backlog)'),
     setsockopt: libc.func('int setsockopt(int fd, int level, int name, const int *value, uint length)'),
     setIds: (uid, gid) => {
-      // The user last when leaving root, first when coming back: it decides whether the other call is allowed.
+      // The user is set last when leaving root and first when returning, since it decides whether the other call is allowed.
       const user = (): boolean => Number(setId(ids.setresuid, -1, uid, -1)) === 0;
       const group = (): boolean => Number(setId(ids.setresgid, -1, gid, -1)) === 0;
       return uid === 0 ? user() && group() : group() && user();
@@ -88,7 +88,7 @@ export function openListener(calls: Calls, side: Side, endpoint: Endpoint): numb
   });
 }
 
-/** An unconnected tcp socket, a udp socket with a port of its own, or a connected unix socket. */
+/** An unconnected tcp socket, a udp socket with its own port, or a connected unix socket. */
 export function openConnector(calls: Calls, side: Side, endpoint: Endpoint): number {
   return withSide(calls, side, endpoint, false, (fd, address) => {
     if (endpoint.kind === 'unix') {
@@ -136,7 +136,7 @@ function withSide(
   }
 }
 
-/** Nothing in `work` may wait or start anything: threads made meanwhile would stay on the other side. */
+/** `work` must not wait or start anything: threads created during it would stay on the other side. */
 function inWindow<T>(
   calls: Calls,
   side: Side,
@@ -159,7 +159,7 @@ function inWindow<T>(
       if (isOther && !calls.setIds(0, 0)) process.abort();
     }
   } finally {
-    // In the wrong network everything this process does would be wrong.
+    // In the wrong network everything that this process does would be wrong.
     if (namespaces.other !== undefined && calls.setns(namespaces.own, newNet) !== 0) process.abort();
   }
 }
@@ -179,14 +179,14 @@ function socketAddress(calls: Calls, side: Side, endpoint: Endpoint, listens: bo
   const { path } = endpoint;
   if (path.startsWith('@')) return plain(families.unix, unixAddress(`\0${path.slice(1)}`));
   if (side.pid === undefined) return plain(families.unix, unixAddress(`${path}\0`));
-  // A name to be made in its directory, or the socket itself that the name leads to inside.
+  // A name to create in its directory, or the existing socket that the name refers to inside.
   const fd = listens ? openDirInside(calls, side.pid, posix.dirname(path)) : openInside(calls, side.pid, path, 0);
   const name = listens ? `/${posix.basename(path)}` : '';
   const address = unixAddress(`/proc/self/fd/${fd}${name}\0`);
   return { family: families.unix, address, close: () => closeSync(fd) };
 }
 
-/** A directory in a container's files, reached without following any link out of them. */
+/** A directory in a container's files, opened without following any link out of them. */
 export const openDirInside = (calls: Calls, pid: number, path: string): number =>
   openInside(calls, pid, path, constants.O_DIRECTORY);
 
@@ -223,7 +223,7 @@ function unixAddress(text: string): Uint8Array {
   return Buffer.concat([family, name]);
 }
 
-/** Removes what a listener that is gone left at a path: a socket, never anything else. */
+/** Removes the socket that a former listener left at a path, and never any other file. */
 export function removeSocketFile(path: string): void {
   try {
     if (lstatSync(path).isSocket()) unlinkSync(path);
