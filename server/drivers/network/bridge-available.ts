@@ -1,4 +1,4 @@
-// Finds out whether this process can make bridge networks on this host, and says why not; leaves nothing behind.
+// Checks whether this process can create bridge networks on this host, and gives the reason if not; leaves nothing behind.
 import { errorText } from '../../lib/shared/reason.ts';
 import { renderFirewall } from './firewall.ts';
 import { planNetwork } from './config.ts';

@@ -1,4 +1,4 @@
-// Leases and reservations of a running bridge network: what its dnsmasq gave, is to give, and must take back.
+// Leases and reservations of a running bridge network: those that its dnsmasq has given, may give, and must withdraw.
 import { formatIp } from '../../api/text/ip.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError } from '../driver-error.ts';
@@ -14,11 +14,11 @@ import { editLeases, readLeaseFile } from './dnsmasq/lease-file.ts';
 import { sendReleases } from './dnsmasq/lease-release.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 
-/** How long a released lease may take to go before dnsmasq is restarted without it. */
+/** Time for a released lease to vanish before dnsmasq is restarted without it. */
 const releaseWaitMs = 2000;
 const settleMs = 500;
 
-/** Empty for a network that was never brought up. */
+/** Empty for a network that was never up. */
 export async function listLeases(deps: ConvergeDeps, name: string): Promise<DynamicLease[]> {
   const record = await deps.files.read(name);
   if (record === undefined) return [];
@@ -29,7 +29,7 @@ export async function listLeases(deps: ConvergeDeps, name: string): Promise<Dyna
     .map(({ hostname, hwaddr, address }) => ({ hostname, hwaddr, address }));
 }
 
-/** In effect when it resolves, unless dnsmasq is too busy to say so. */
+/** In effect when it resolves, unless dnsmasq is too busy to confirm it. */
 export async function setReservations(deps: ConvergeDeps, name: string, hosts: readonly NetworkHost[]): Promise<void> {
   const { files, log } = deps;
   const { record, plan } = await mustRead(deps, name, 'set reservations');
@@ -44,7 +44,7 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
 
 async function reloadHosts(files: NetworkFiles, plan: NetworkPlan, hosts: string): Promise<void> {
   if (!(await files.writeHosts(plan.name, hosts))) return;
-  // A reload makes dnsmasq forget what the file said before and read it again, without losing a query.
+  // A reload makes dnsmasq read the file again instead of its old content, without losing a query.
   if (reloadDnsmasq(files.pidFile(plan.name))) await waitUntilIdle(plan);
 }
 
@@ -101,7 +101,7 @@ async function trySending(
   }
 }
 
-/** Costs some ten milliseconds of service, so it is the second choice. */
+/** Interrupts service for some ten milliseconds, so it is the second choice. */
 async function restartWithout(
   deps: ConvergeDeps,
   plan: NetworkPlan,

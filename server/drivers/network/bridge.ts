@@ -1,5 +1,5 @@
-// The network driver for a real host: Linux bridges, nftables and dnsmasq. Ordering, locking and undoing are here; the
-// steps themselves in converge.ts, leases in bridge-leases.ts, all texts in the pure files beside it.
+// The network driver for a real host: Linux bridges, nftables and dnsmasq. It handles order, locks and rollback; the steps are in
+// converge.ts, leases in bridge-leases.ts, all texts in the pure files beside it.
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Log } from '../../lib/log.ts';
@@ -27,7 +27,7 @@ export interface BridgeNetworkDeps {
   readonly log: Log;
   /** Default /run/gantry/networks. Pid files and what dnsmasq's unprivileged user must read. */
   readonly runDir?: string;
-  /** What switches the bridges of Open vSwitch; default: the kernel. */
+  /** The switch of Open vSwitch bridges; default: the kernel. */
   readonly datapath?: Datapath;
 }
 
@@ -72,7 +72,7 @@ async function routedSubnets(): Promise<string[]> {
   return (await Promise.all([read('-4'), read('-6')])).flat();
 }
 
-/** A bridge without mark is ours only when this daemon died while making it. */
+/** A bridge without mark is ours only if this daemon died while creating it. */
 async function isOwn(files: NetworkFiles, link: Link, record: NetworkRecord | undefined): Promise<boolean> {
   if (link.kind === 'bridge') return link.alias === files.mark || (link.alias === '' && record?.creating === true);
   if (!isOvs(record?.config)) return false;
@@ -114,7 +114,7 @@ function refuseOtherDriver({ name }: NetworkSpec): never {
   );
 }
 
-/** Restores the state before: the config before when it was up, its files alone when it was not, nothing when it is new. */
+/** Restores the earlier state: the earlier config if it was up, only its files if it was not, nothing if it is new. */
 async function undoUp(
   context: Context,
   name: string,

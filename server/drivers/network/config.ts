@@ -1,4 +1,4 @@
-// Reads a validated network config into typed intent; pure, and the one place of the driver that knows the defaults.
+// Reads a validated network config into typed intent; pure, and the only place of the driver with the defaults.
 import { formatIp, parseCidr, parseIp, parseIpRange } from '../../api/text/ip.ts';
 import type { Cidr, IpFamily, IpRange } from '../../api/text/ip.ts';
 import { networkBool, splitList } from '../../api/network/network-values.ts';
@@ -15,15 +15,15 @@ export interface FamilyPlan {
   readonly family: IpFamily;
   readonly address: Cidr;
   readonly dhcp: boolean;
-  /** IPv6 only: addresses by DHCP instead of by the clients themselves. */
+  /** IPv6 only: addresses come from DHCP instead of the clients themselves. */
   readonly stateful: boolean;
   readonly expiry: string;
   readonly ranges: readonly IpRange[];
-  /** IPv4 only: another gateway than the bridge. */
+  /** IPv4 only: a gateway other than the bridge. */
   readonly gateway?: string;
   readonly firewall: boolean;
   readonly nat: boolean;
-  /** The address to leave by; absent: that of the interface. */
+  /** Source address of outgoing traffic; absent: that of the interface. */
   readonly natAddress?: string;
   readonly natOrder: 'before' | 'after';
   readonly routing: boolean;
@@ -39,7 +39,7 @@ export interface TunnelPlan {
   readonly id: string;
   readonly port: string;
   readonly ttl: string;
-  /** Empty: that of the default route. */
+  /** Empty: the interface of the default route. */
   readonly interface: string;
 }
 
@@ -52,17 +52,17 @@ export interface NetworkPlan {
   readonly families: readonly FamilyPlan[];
   readonly routes: readonly Cidr[];
   readonly dnsDomain: string;
-  /** Domains that clients search for short names, by DHCP and router announcements. */
+  /** Domains in which clients search for short names, sent by DHCP and router announcements. */
   readonly dnsSearch: readonly string[];
   readonly dnsMode: DnsMode;
   readonly rawDnsmasq: string;
   readonly external: readonly string[];
   readonly tunnels: readonly TunnelPlan[];
-  /** Absent: nothing is filtered. */
+  /** Absent: no filter. */
   readonly acls?: AclPlan;
 }
 
-/** Throws DriverError Invalid naming every problem, NotSupported for what no driver here does. */
+/** Throws DriverError Invalid naming every problem, NotSupported for features that no driver here has. */
 export function planNetwork(spec: NetworkSpec): NetworkPlan {
   const { name } = spec;
   const config = Object.fromEntries(Object.entries(spec.config).filter(([, value]) => value !== ''));

@@ -1,4 +1,5 @@
-// Lets a network through the firewall of docker, which drops what is forwarded and not its own: two rules in the chain that docker keeps for others.
+// Lets a network through the firewall of docker, which drops forwarded traffic of others: two rules in the chain that docker reserves for
+// others.
 import type { Log } from '../../lib/log.ts';
 import { exec } from '../../lib/exec.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -7,7 +8,7 @@ import { runTool } from './host-tools.ts';
 const chain = 'DOCKER-USER';
 const programs = { ip: 'iptables', ip6: 'ip6tables' } as const;
 
-/** What has to be run, given the chain as `iptables -S` lists it. Pure. */
+/** The commands to run, given the chain as `iptables -S` lists it. Pure. */
 export function dockerUserChanges(listing: string, name: string, isWanted: boolean): string[][] {
   const present = new Set(listing.split('\n').map((line) => line.trim()));
   return ['-i', '-o'].flatMap((side) => {
@@ -17,7 +18,8 @@ export function dockerUserChanges(listing: string, name: string, isWanted: boole
   });
 }
 
-/** Puts the rules of a network there, or removes them; without docker nothing happens. A failure cuts the network off beside docker only: it is logged. */
+/** Adds the rules of a network, or removes them; does nothing without docker. A failure only cuts the network off beside docker, so it is
+ *  logged. */
 export async function passDocker(name: string, isWanted: boolean, log: Log): Promise<void> {
   await Promise.all(
     Object.entries(programs).map(([family, program]) =>

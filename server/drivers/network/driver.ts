@@ -1,4 +1,4 @@
-// The contract of network drivers: make a managed network on this host match its config, and read its state.
+// The contract of network drivers: makes a managed network on this host match its config, and reads its state.
 import type { InterfaceState } from '../interface-state.ts';
 import type { NamedAcl } from './acl-rules.ts';
 
@@ -31,34 +31,34 @@ export type NetworkState = Omit<InterfaceState, 'host_name'>;
 export interface HostInterface {
   readonly name: string;
   readonly type: 'bridge' | 'physical' | 'loopback' | 'vlan' | 'bond' | 'unknown';
-  /** Addresses and the length of their subnet: 10.0.3.1/24. Addresses of the link itself are left out. */
+  /** Addresses with the length of their subnet: 10.0.3.1/24. Link-local addresses are omitted. */
   readonly addresses?: readonly string[];
 }
 
 export interface NetworkDriver {
   readonly name: 'bridge' | 'sim';
-  /** Resolves `auto` (and at creation missing) addresses to free subnets. Pure apart from looking at the host and `taken`. */
+  /** Resolves `auto` (and during creation missing) addresses to free subnets. Pure, except that it reads the host and `taken`. */
   fillConfig(
     config: Readonly<Record<string, string>>,
     options: { readonly creating: boolean; readonly taken: readonly string[] },
   ): Promise<Record<string, string>>;
-  /** Creates or converges bridge, addresses, firewall, DHCP/DNS to the spec. Idempotent; re-attaches to a DHCP server of an
-   *  earlier daemon that still fits. On a throw nothing new is left behind. */
+  /** Creates the bridge, addresses, firewall, DHCP/DNS, or makes them match the spec. Idempotent; keeps a DHCP server of an earlier daemon
+   *  that still fits. A throw leaves nothing new behind. */
   up(spec: NetworkSpec, signal: AbortSignal): Promise<void>;
-  /** Replaces the rules of a network that is up, all or none, and nothing else: for a change of its ACLs. */
+  /** Replaces only the rules of a network that is up, all or none, after a change of its ACLs. */
   setRules(spec: NetworkSpec): Promise<void>;
-  /** Removes everything `up` made. Idempotent. */
+  /** Removes everything that `up` created. Idempotent. */
   down(name: string): Promise<void>;
   /** Replaces the static leases and names of a network. Takes effect without interrupting service. */
   setHosts(name: string, hosts: readonly NetworkHost[]): Promise<void>;
-  /** Drops the dynamic leases of a hardware address that is gone for good. */
+  /** Drops the dynamic leases of a hardware address that will not return. */
   releaseLease(name: string, hwaddr: string): Promise<void>;
   leases(name: string): Promise<readonly DynamicLease[]>;
-  /** Any interface of the host, managed or not; undefined when there is none of that name. */
+  /** State of any interface of the host, managed or not; undefined if the name does not exist. */
   state(name: string): Promise<NetworkState | undefined>;
   interfaces(): Promise<readonly HostInterface[]>;
-  /** The hardware address that an interface of the host has now, managed or not; undefined when there is none of that name. */
+  /** The current hardware address of a host interface, managed or not; undefined if the name does not exist. */
   hwaddr(name: string): string | undefined;
-  /** Lets go of resources of this process; networks stay up. */
+  /** Releases resources of this process; networks stay up. */
   close(): Promise<void>;
 }

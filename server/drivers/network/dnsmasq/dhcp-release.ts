@@ -1,4 +1,4 @@
-// Makes the message with which a DHCP client gives its lease back (RFC 2131, RFC 8415); pure, sends nothing.
+// Builds the message with which a DHCP client returns its lease (RFC 2131, RFC 8415); pure, sends nothing.
 import { parseIp, type Ip } from '../../../api/text/ip.ts';
 import type { LeaseLine } from './format.ts';
 

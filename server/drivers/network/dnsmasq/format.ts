@@ -1,4 +1,4 @@
-// Speaks dnsmasq's languages: its command line, its host lines and its lease file; pure, starts nothing.
+// Writes and parses dnsmasq's formats: its command line, its host lines and its lease file; pure, starts nothing.
 import { containsIp, formatIp, isHwaddr, parseIp, type IpFamily } from '../../../api/text/ip.ts';
 import { DriverError } from '../../driver-error.ts';
 import { familyOf, type DnsMode, type FamilyPlan, type NetworkPlan } from '../config.ts';
@@ -10,11 +10,11 @@ export interface DnsmasqPlaces {
   readonly leaseFile: string;
   readonly hostsFile: string;
   readonly logFile: string;
-  /** Holds raw.dnsmasq; /dev/null without. */
+  /** Contains raw.dnsmasq; /dev/null if that is unset. */
   readonly confFile: string;
 }
 
-/** Arguments only (no program name). Equal plans give equal arguments: that is how a running one is recognised as fitting. */
+/** Only arguments (no program name). Equal plans give equal arguments, which shows whether a running dnsmasq fits. */
 export function dnsmasqArguments(plan: NetworkPlan, places: DnsmasqPlaces): string[] {
   const out = [
     '--strict-order',
@@ -36,7 +36,7 @@ export function dnsmasqArguments(plan: NetworkPlan, places: DnsmasqPlaces): stri
     out.push(`--domain=${plan.dnsDomain}`, `--local=/${plan.dnsDomain}/`);
     out.push(`--interface-name=_gateway.${plan.dnsDomain},${plan.name}`);
   }
-  // Names come from reservations alone, else any container could claim any name.
+  // Only reservations give names, or any container could claim any name.
   if (plan.dnsMode === 'managed') out.push('--dhcp-ignore-names');
   out.push(`--conf-file=${places.confFile}`);
   return out;
@@ -80,13 +80,13 @@ function ipv6Arguments(name: string, plan: FamilyPlan): string[] {
   return [`--dhcp-range=::,constructor:${name},${plan.dhcp ? 'ra-stateless,ra-names' : 'ra-only'}`, '--enable-ra'];
 }
 
-/** True when dnsmasq can serve the name: one DNS label (underscores inside allowed) that is no word of its host lines. */
+/** Whether dnsmasq can serve the name: one DNS label (underscores inside allowed) that is no keyword of its host lines. */
 export function isServableName(hostname: string): boolean {
   if (!/^[a-z0-9]([-_a-z0-9]{0,61}[a-z0-9])?$/i.test(hostname)) return false;
   return !/^([0-9]+[smhdw]?|infinite|ignore)$/i.test(hostname);
 }
 
-/** One host per hardware address, each reserved address once: of two the one with the smaller id wins. */
+/** One host per hardware address, each reserved address once: the smaller id wins. */
 export function distinctHosts(hosts: readonly NetworkHost[]): { kept: NetworkHost[]; dropped: string[] } {
   const seen = new Set<string>();
   const kept: NetworkHost[] = [];
@@ -137,15 +137,15 @@ export interface LeaseLine {
   readonly family: IpFamily;
   /** Seconds since the epoch; 0 = never. */
   readonly expiry: number;
-  /** Empty when a DHCPv6 client's identifier does not tell it. */
+  /** Empty if the identifier of a DHCPv6 client does not contain it. */
   readonly hwaddr: string;
   readonly address: string;
   readonly hostname: string;
-  /** Hex octets with colons, empty when there is none. */
+  /** Hex octets with colons, empty if there is none. */
   readonly clientId: string;
   /** IPv6 only. */
   readonly iaid: number;
-  /** The line as it stands. */
+  /** The unchanged line. */
   readonly text: string;
 }
 
@@ -155,7 +155,7 @@ export interface LeaseFile {
   readonly serverId: string | undefined;
 }
 
-/** Reads what is whole and skips the rest: dnsmasq rewrites the file in place. */
+/** Reads complete lines and skips the rest: dnsmasq rewrites the file in place. */
 export function parseLeases(text: string): LeaseFile {
   let serverId: string | undefined;
   const leases: LeaseLine[] = [];
@@ -171,7 +171,7 @@ export function parseLeases(text: string): LeaseFile {
     leases.push({
       family: ip.family,
       expiry: Number(first),
-      // A hardware type other than Ethernet stands before the address: 20-00:11:...
+      // A hardware type other than Ethernet precedes the address: 20-00:11:...
       hwaddr: ip.family === 4 ? second.replace(/^[0-9a-f]+-/, '').toLowerCase() : hwaddrOfDuid(id),
       address,
       hostname: hostname === '*' ? '' : hostname,
@@ -190,7 +190,7 @@ function hwaddrOfDuid(duid: string): string {
   );
 }
 
-/** The lease file without the leases that `drop` picks; all other lines stay as they are. */
+/** The lease file without the leases that `drop` selects; all other lines are unchanged. */
 export function withoutLeases(text: string, drop: (lease: LeaseLine) => boolean): string {
   const gone = new Set(
     parseLeases(text)

@@ -1,9 +1,9 @@
-// Reads and edits the lease file of a dnsmasq; format.ts knows the lines.
+// Reads and edits the lease file of a dnsmasq; its lines are parsed in format.ts.
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseLeases, type LeaseFile } from './format.ts';
 
-/** What the writer of the file does: `idle` = nothing is half done, `silent` = it does not say, `ended` = there is none. */
+/** State of the writer of the file: `idle` = nothing is half done, `silent` = no answer, `ended` = no process. */
 export type Writer = 'idle' | 'silent' | 'ended';
 
 /** Without a complete end mark a file must be unchanged for this long; an empty one for longer. */
@@ -11,8 +11,8 @@ const restMs = 20;
 const emptyRestMs = 200;
 const patienceMs = 3000;
 
-/** dnsmasq empties the file before it writes it again, and a busy disk may keep it waiting between the two: a file is believed
- *  only if it did not change around a moment when the writer was idle. Empty when there is no file. */
+/** dnsmasq empties the file before it writes it again, and a busy disk may delay it between the two: the content counts only if it did not
+ *  change around a moment when the writer was idle. Empty if there is no file. */
 export async function readLeaseFile(path: string, askWriter: () => Promise<Writer>): Promise<LeaseFile> {
   for (const end = Date.now() + patienceMs; ; await sleep(5)) {
     const before = await look(path);
@@ -32,7 +32,7 @@ async function look(path: string): Promise<{ readonly mtimeMs: number; readonly 
   return stat(path).catch(() => undefined);
 }
 
-/** Only while no dnsmasq runs: it holds the file open and writes what it remembers. */
+/** Only while no dnsmasq runs, which holds the file open and writes its own leases. */
 export async function editLeases(path: string, edit: (text: string) => string): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const edited = edit(text);

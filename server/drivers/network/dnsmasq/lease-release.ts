@@ -1,11 +1,11 @@
-// Takes leases away from a running dnsmasq by sending it the message their client would send; knows no other way.
+// Withdraws leases from a running dnsmasq by sending it the message that their client would send.
 import { createSocket, type SocketType } from 'node:dgram';
 import { formatIp, lastOf } from '../../../api/text/ip.ts';
 import { familyOf, type NetworkPlan } from '../config.ts';
 import { dhcp6Release, dhcpRelease } from './dhcp-release.ts';
 import type { LeaseFile, LeaseLine } from './format.ts';
 
-/** Sends one release per lease; whether dnsmasq obeyed shows in its lease file. */
+/** Sends one release per lease; the lease file shows whether dnsmasq accepted it. */
 export async function sendReleases(plan: NetworkPlan, file: LeaseFile, leases: readonly LeaseLine[]): Promise<void> {
   for (const lease of leases) {
     const transaction = Math.floor(Math.random() * 0x1000000);
@@ -14,8 +14,8 @@ export async function sendReleases(plan: NetworkPlan, file: LeaseFile, leases: r
   }
 }
 
-/** To the subnet's broadcast address: a copy of one's own broadcast comes in by the bridge, where dnsmasq listens.
- *  Sent to the server's address it would come in by lo and be ignored. */
+/** Sent to the subnet's broadcast address: a copy of a local broadcast arrives on the bridge, where dnsmasq listens. A message to the
+ *  server's address would arrive on lo and be ignored. */
 async function sendRelease4(plan: NetworkPlan, lease: LeaseLine, transaction: number): Promise<void> {
   const family = familyOf(plan, 4);
   if (family === undefined) return;
@@ -23,7 +23,7 @@ async function sendRelease4(plan: NetworkPlan, lease: LeaseLine, transaction: nu
   await send('udp4', formatIp(family.address.ip), message, 67, formatIp(lastOf(family.address)));
 }
 
-/** To all DHCP servers of the link, ourselves included. */
+/** Sent to all DHCP servers of the link, including the local one. */
 async function sendRelease6(plan: NetworkPlan, file: LeaseFile, lease: LeaseLine, transaction: number): Promise<void> {
   if (file.serverId === undefined) return;
   await send('udp6', undefined, dhcp6Release(lease, file.serverId, transaction), 547, `ff02::1:2%${plan.name}`);

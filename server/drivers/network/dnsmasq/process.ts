@@ -1,5 +1,5 @@
-// Starts, recognises, signals and ends the one dnsmasq of a network; a process is touched only after its command line
-// proved that it is ours. What its arguments mean is decided elsewhere.
+// Starts, identifies, signals and ends the one dnsmasq of a network; a process is touched only after its command line proved that it is
+// ours. The meaning of its arguments is decided elsewhere.
 import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { DriverError } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
-/** Program and arguments of a process; empty when it is gone (or a zombie). */
+/** Program and arguments of a process; empty if it has ended (or is a zombie). */
 function commandLine(pid: number): string[] {
   const text = readProc(`${pid}/cmdline`) ?? '';
   return text === '' ? [] : text.replace(/\0$/, '').split('\0');
@@ -34,7 +34,8 @@ export function sameArguments(a: readonly string[], b: readonly string[]): boole
 /** To bind its ports to the bridge, to send to clients without an address, and to become its unprivileged user. */
 const kept = ['net_bind_service', 'net_admin', 'net_raw', 'setuid', 'setgid', 'chown'];
 
-/** It answers whatever containers send, so it is confined: it writes in the folders of its own files only. Resolves when it serves: dnsmasq goes into the background only after its sockets are bound. */
+/** It processes any packet from containers, so it is confined: it writes only in the folders of its own files. Resolves when it serves:
+ *  dnsmasq goes into the background only after its sockets are bound. */
 export async function startDnsmasq(name: string, args: readonly string[]): Promise<void> {
   const program = await findTool('dnsmasq');
   try {
@@ -55,7 +56,7 @@ function foldersOf(args: readonly string[]): readonly string[] {
   return [...new Set(files.map((file) => dirname(file)))];
 }
 
-/** Idempotent; resolves when the process is gone. */
+/** Idempotent; resolves when the process has ended. */
 export async function stopDnsmasq(pidFile: string): Promise<void> {
   const found = findDnsmasq(pidFile);
   if (found !== undefined) {
@@ -68,7 +69,7 @@ export async function stopDnsmasq(pidFile: string): Promise<void> {
   await rm(pidFile, { force: true });
 }
 
-/** Makes it read its hosts file again. False when none runs. */
+/** Makes it read its hosts file again. False if none runs. */
 export function reloadDnsmasq(pidFile: string): boolean {
   const found = findDnsmasq(pidFile);
   return found !== undefined && signalProcess(found.pid, 'SIGHUP');
@@ -92,5 +93,5 @@ async function isGone(pid: number, limitMs: number): Promise<boolean> {
   return true;
 }
 
-/** The command line is empty some time before the sockets are closed; only a zombie or nothing at all has let go of them. */
+/** The command line is empty some time before the sockets are closed; only a zombie or an absent process has closed them. */
 const hasEnded = (pid: number): boolean => readProcess(pid)?.isZombie !== false;
