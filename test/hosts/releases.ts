@@ -1,5 +1,7 @@
 // The distributions that the lane boots, and the packages that each base tree has.
 
+import { cephPackages } from '../support/drivers/ceph-cluster.ts';
+
 export interface Release {
   readonly name: string;
   /** Debian's name for it. */
@@ -35,6 +37,14 @@ export const zfsExtra: Extra = {
   component: 'contrib',
   packages: ['linux-headers-cloud-amd64', 'zfs-dkms', 'zfsutils-linux'],
   module: 'zfs',
+};
+
+/** Its packages take a quarter of an hour to install in a machine. */
+export const cephExtra: Extra = {
+  name: 'ceph',
+  component: '',
+  packages: [...cephPackages, 'uuid-runtime'],
+  module: 'rbd',
 };
 
 export const mirror = process.env['GANTRY_HOSTS_MIRROR'] ?? 'http://deb.debian.org/debian';

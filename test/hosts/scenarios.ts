@@ -2,9 +2,10 @@
 import type { Check } from './check.ts';
 import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
-import { zfsExtra, type Extra } from './releases.ts';
+import { cephExtra, zfsExtra, type Extra } from './releases.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { cephChecks } from './checks/ceph.ts';
+import { cephfsChecks } from './checks/cephfs.ts';
 import { checkpointChecks, checkpointPackages } from './checks/checkpoints.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
 import { deviceChecks } from './checks/devices.ts';
@@ -20,7 +21,6 @@ import { migrateChecks, migratePackages } from './checks/migrate.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
 import { powerCutChecks } from './checks/power-cuts.ts';
 import { zfsChecks } from './checks/zfs.ts';
-import { cephPackages } from '../support/drivers/ceph-cluster.ts';
 import { storageChecks } from './checks/storage.ts';
 import { teamChecks } from './checks/teams.ts';
 import { terraformChecks } from './checks/terraform.ts';
@@ -111,9 +111,10 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'ceph',
     long: true,
-    packages: [...cephPackages, 'uuid-runtime'],
+    packages: [],
+    base: cephExtra,
     suite: true,
-    checks: [...installChecks, ...startChecks, ...cephChecks],
+    checks: [...installChecks, ...startChecks, ...cephChecks, ...cephfsChecks],
   },
   {
     // Passed on Debian 12 except the live move, whose restored init exits at once.

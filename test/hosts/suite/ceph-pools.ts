@@ -1,11 +1,14 @@
-// Pools on a real Ceph cluster: refused and shared OSD pools, clones of deleted volumes, and leftovers of a killed daemon. Uses the
+// Pools on a real Ceph cluster: refused and shared OSD pools, clones of deleted volumes, killed programs and daemons, lost state. Uses the
 // kernel's RBD in a booted machine; here qemu-storage-daemon and loop devices replace `rbd map`.
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PoolSpec, VolumeRef } from '../../../server/drivers/storage/driver.ts';
+import type { PoolSpec, VolumeRef, VolumeSource } from '../../../server/drivers/storage/driver.ts';
 import { codeOf } from '../../conformance/storage.ts';
+import { unmountBelow } from '../../support/drivers/storage-btrfs.ts';
 import { openCephFixture, type CephFixture } from '../../support/drivers/storage-ceph.ts';
 import { until } from '../../support/until.ts';
 
@@ -127,6 +130,66 @@ export function cephPools(): void {
       const mapped = (await fixture.devices?.list())?.map(({ image }) => image.split('/')[1]);
       expect(mapped?.toSorted()).toEqual(['custom:v', 'records']);
       expect(await readFile(fileOf(custom('v')), 'utf8')).toBe('kept');
+    });
+
+    test('a kill of rbd in the middle fails the change, and after the next mount nothing half made is left', async () => {
+      const before = images().toSorted();
+      for (const word of ['create', 'snap create', 'clone', 'rename', 'rm', 'snap rm']) {
+        for (const delay of ['0', '0.02', '0.1']) {
+          const of = `^rbd --cluster ${fixture.cluster.name} --id admin ${word} `;
+          const hunt = 'until pid=$(pgrep -n -f "$1"); do :; done; sleep "$2"; kill -9 "$pid"';
+          const hunter = spawn('sh', ['-c', hunt, 'sh', of, delay]);
+          const changes = [
+            make(custom('k')),
+            ...[custom('k2'), custom('k3')].map(async (each) => make(each, custom('v'))),
+            fixture.storage.deleteVolume(pool, custom('k4')),
+          ];
+          const codes = await Promise.all(changes.map(codeOf));
+          for (const name of ['k', 'k2', 'k3'])
+            codes.push(await codeOf(fixture.storage.deleteVolume(pool, custom(name))));
+          hunter.kill();
+          for (const code of codes) expect(['none', 'Failed', 'NotFound', 'InUse'], `${word} ${delay}`).toContain(code);
+          // The cluster takes a program that was killed for one that uses its image, for half a minute.
+          await until(async () => (await codeOf(fixture.storage.mountPool(pool))) === 'none', 120_000);
+          for (const { name } of await fixture.storage.listVolumes(pool))
+            if (name !== 'v') await fixture.storage.deleteVolume(pool, custom(name));
+          expect(images().toSorted(), `${word} ${delay}`).toEqual(before);
+        }
+      }
+      expect(await readFile(fileOf(custom('v')), 'utf8')).toBe('kept');
+    }, 1_200_000);
+
+    test('the data of images is in an erasure coded pool, where the pool names one', async () => {
+      const { run } = fixture.cluster;
+      fixture.cluster.addOsds();
+      run('ceph', 'osd', 'erasure-code-profile', 'set', 'coded', 'k=2', 'm=1', 'crush-failure-domain=osd');
+      run('ceph', 'osd', 'pool', 'create', 'coded', '4', '4', 'erasure', 'coded');
+      run('ceph', 'osd', 'pool', 'set', 'coded', 'allow_ec_overwrites', 'true');
+      const coded = await filled({ 'ceph.osd.data_pool_name': 'coded' });
+      await fixture.storage.createPool(coded, never);
+      const source: VolumeSource = { kind: 'empty' };
+      await fixture.storage.createVolume(coded, custom('v'), source, () => {}, never);
+      const file = join(fixture.storage.volumePath(coded, custom('v')), 'file');
+      await writeFile(file, randomBytes(4 * 1_048_576));
+      execFileSync('sync', ['-f', file]);
+      expect(run('rados', '-p', 'coded', 'ls')).toMatch(/rbd_data/);
+      expect(run('rados', '-p', coded.name, 'ls')).not.toMatch(/rbd_data/);
+      await fixture.storage.deleteVolume(coded, custom('v'));
+      await fixture.storage.deletePool(coded);
+      expect(run('rados', '-p', 'coded', 'ls')).not.toMatch(/rbd_data/);
+    }, 600_000);
+
+    test('a daemon with a new state directory finds the pool, its records and its volumes', async () => {
+      await writeFile(join(fixture.storage.recordsPath(pool), 'record'), 'kept');
+      unmountBelow(join(fixture.base, 'state'));
+      const next = fixture.other('elsewhere');
+      const asked = { ...pool, config: { 'ceph.cluster_name': fixture.cluster.name, source: pool.name } };
+      const found = { ...asked, config: { ...asked.config, ...(await next.findPool(asked)) } };
+      await next.mountPool(found);
+      expect(await next.listVolumes(found)).toEqual([custom('v')]);
+      expect(await next.listSnapshots(found, custom('v'))).toEqual(['s']);
+      expect(await readFile(join(next.volumePath(found, custom('v')), 'file'), 'utf8')).toBe('kept');
+      expect(await readFile(join(next.recordsPath(found), 'record'), 'utf8')).toBe('kept');
     });
   });
 }

@@ -1,9 +1,11 @@
 // Runs inside a booted machine: the suite of storage drivers on those that need its kernel. Argument: a pattern of test names.
 import { storageConformance } from '../../conformance/storage.ts';
 import { openCephFixture } from '../../support/drivers/storage-ceph.ts';
+import { openCephfsFixture } from '../../support/drivers/storage-cephfs.ts';
 import { openLvmFixture } from '../../support/drivers/storage-lvm.ts';
 import { openQuotaFixture } from '../../support/drivers/storage-quotas.ts';
 import { cephPools } from './ceph-pools.ts';
+import { cephfsPools } from './cephfs-pools.ts';
 import { dirQuotas } from './dir-quotas.ts';
 import { lvmFaults } from './lvm-faults.ts';
 import { openZfsFixture } from '../../support/drivers/storage-zfs.ts';
@@ -30,11 +32,13 @@ storageConformance('zfs, refquota, whole copies', () =>
 );
 storageConformance('ceph, rbd', () => openCephFixture({}));
 storageConformance('ceph, whole copies', () => openCephFixture({ 'ceph.rbd.clone_copy': 'false' }));
+storageConformance('cephfs', openCephfsFixture);
 
 lvmPools();
 lvmFaults();
 zfsPools();
 cephPools();
+cephfsPools();
 
 const { passed, failed } = await runAll(new RegExp(process.argv[2] ?? ''));
 console.log(`${passed} passed, ${failed} failed`);

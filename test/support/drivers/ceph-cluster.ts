@@ -57,6 +57,20 @@ ceph-osd --cluster "$name" -i 0 2>/dev/null
 ceph-mgr --cluster "$name" -i x
 `;
 
+/** Adds two OSDs to it. Arguments: the name of the cluster, and its directory. */
+const osdsScript = `
+set -eu
+for n in 1 2; do
+  uuid=$(uuidgen); mkdir "$2/osd$n"
+  ceph-authtool "$2/keyring" --gen-key -n osd.$n --cap mon 'allow profile osd' --cap osd 'allow *' --cap mgr 'allow profile osd'
+  ceph --cluster "$1" auth import -i "$2/keyring"
+  ceph --cluster "$1" osd new "$uuid"
+  ceph-osd --cluster "$1" -i $n --osd-data "$2/osd$n" --mkfs --osd-uuid "$uuid"
+  ceph-osd --cluster "$1" -i $n --osd-data "$2/osd$n" --pid-file "$2/run/osd$n.pid"
+done
+until ceph --cluster "$1" osd stat | grep '3 up'; do sleep 0.5; done
+`;
+
 /** Adds a CephFS called files to it. Arguments: the name of the cluster. */
 export const fileSystemScript = `
 set -eu
@@ -67,6 +81,8 @@ ceph osd pool create files-data 8 8
 ceph fs new files files-meta files-data
 ceph-mds --cluster "$name" -i x
 until ceph mds stat | grep up:active; do sleep 0.5; done
+# Until the manager has counted, nothing is free.
+until ceph df --format json | grep '"max_avail":[1-9]'; do sleep 0.5; done
 `;
 
 export const cephPackages = ['ceph-mon', 'ceph-mgr', 'ceph-osd', 'ceph-mds', 'ceph-common'];
@@ -83,6 +99,8 @@ export async function clusterMissing(more: readonly string[] = []): Promise<stri
 export interface CephCluster {
   readonly name: string;
   readonly run: (program: 'ceph' | 'rbd' | 'rados', ...args: readonly string[]) => string;
+  /** Three are needed for erasure coding. */
+  readonly addOsds: () => void;
   readonly close: () => void;
 }
 
@@ -103,6 +121,7 @@ export function startCluster(name: string, dir: string): CephCluster {
     name,
     run: (program, ...args) =>
       execFileSync(program, ['--cluster', name, ...args], { encoding: 'utf8', timeout: 300_000, stdio: 'pipe' }).trim(),
+    addOsds: () => void execFileSync('sh', ['-c', osdsScript, 'sh', name, dir], { timeout: 600_000, stdio: 'pipe' }),
     close,
   };
 }

@@ -70,6 +70,8 @@ export async function openCephfsFixture(): Promise<CephfsFixture> {
         return { name: `pool${pools}`, driver: 'cephfs', config };
       },
       reusesPools: true,
+      limitsLate: true,
+      hidesHoles: true,
       image: await buildBusyboxImage(join(base, 'images'), { compression: 'zstd' }),
       imageFile: { path: 'etc/hostname', content: 'busybox\n' },
       unpacked: () => unpacked,

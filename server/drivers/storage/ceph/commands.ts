@@ -17,6 +17,9 @@ export interface ImageForm {
 /** The exit codes of `rbd` and `ceph` are numbers of errors. */
 export const codes = { notFound: 2, noAccess: 13, busy: 16, exists: 17, invalid: 22, full: 28, notEmpty: 39 } as const;
 
+/** The kernel speaks the first protocol of Ceph unless it is told so; monitors of a cluster may have the second one only. */
+export const secondProtocol = 'ms_mode=prefer-crc';
+
 /** The object of a pool that has the marks of its driver. */
 export const marksObject = 'gantry';
 
@@ -75,8 +78,8 @@ export const commands = {
   resize: (to: Cluster, image: string, bytes: number) =>
     call('rbd', to, 'resize', '--no-progress', '--allow-shrink', '--size', `${bytes}B`, image),
   remove: (to: Cluster, image: string) => call('rbd', to, 'rm', '--no-progress', image),
-  map: (to: Cluster, image: string, readOnly: boolean) =>
-    call('rbd', to, 'device', 'map', ...(readOnly ? ['--read-only'] : []), image),
+  map: (to: Cluster, image: string, readOnly: boolean, options: readonly string[] = []) =>
+    call('rbd', to, 'device', 'map', ...(readOnly ? ['--read-only'] : []), ...options, image),
   unmap: (device: string) => ['rbd', 'device', 'unmap', device],
   /** One program, so that whoever ends the daemon meanwhile leaves no file system at rest. */
   atRest: (path: string, command: readonly string[]) => [

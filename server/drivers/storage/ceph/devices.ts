@@ -1,9 +1,9 @@
 // Images of RBD as block devices of the kernel.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exec } from '../../../lib/exec.ts';
+import { exec, ExecError } from '../../../lib/exec.ts';
 import { hasCode } from '../remove-tree.ts';
-import { commands, type Cluster } from './commands.ts';
+import { codes, commands, secondProtocol, type Cluster } from './commands.ts';
 
 export interface MappedImage {
   readonly fsid: string;
@@ -33,7 +33,13 @@ export const kernelDevices: RbdDevices = {
     return (await Promise.all(numbers.map(mappedAs))).flatMap((each) => each ?? []);
   },
   async map(cluster, image, readOnly) {
-    return (await exec(commands.map(cluster, image, readOnly), { timeoutMs: longMs })).stdout.trim();
+    const map = async (...options: readonly string[]): Promise<string> =>
+      (await exec(commands.map(cluster, image, readOnly, options), { timeoutMs: longMs })).stdout.trim();
+    return map().catch(async (error: unknown) => {
+      // No such image, or no monitor that speaks the first protocol.
+      if (!(error instanceof ExecError && error.code === codes.notFound)) throw error;
+      return map('--options', secondProtocol);
+    });
   },
   async unmap(device) {
     await exec(commands.unmap(device), { timeoutMs: longMs });

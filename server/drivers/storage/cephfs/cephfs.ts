@@ -87,16 +87,15 @@ class CephfsTrees extends MountedTrees {
 
   async limit(path: string, bytes: number | undefined, { mustHold = false }: LimitForm): Promise<void> {
     const files = await this.#files(this.place(path));
-    const used = mustHold && bytes !== undefined ? await this.used(path) : 0;
+    const used = mustHold && bytes !== undefined ? Number((await run(commands.sizes(files))).stdout) : 0;
     if (bytes !== undefined && used > bytes)
       throw new DriverError('Invalid', `it holds ${used} bytes, more than ${bytes}: delete files, or give it more`);
     await run(commands.limit(files, bytes ?? 0));
   }
 
+  /** As the file system counts, which is seconds behind. */
   async used(path: string): Promise<number> {
-    const files = await this.#files(this.place(path));
-    await run(['sync', '-f', '--', files]);
-    return Number((await run(commands.used(files))).stdout);
+    return Number((await run(commands.used(await this.#files(this.place(path))))).stdout);
   }
 
   async limits(root: string): Promise<ReadonlyMap<string, number>> {
@@ -126,7 +125,8 @@ class CephfsTrees extends MountedTrees {
         this.copy(from, to, signal),
       importTree: (from: string, to: string, signal: AbortSignal) => this.copy(from, to, signal),
       atomic: {
-        isWhole: () => Promise.resolve(true),
+        // A snapshot is of a volume; one of another snapshot is a copy.
+        isWhole: (path: string) => Promise.resolve(isKeptMounted(this.place(path).id)),
         snapshot: (from: string, to: string) => this.snapshot(from, to),
         drop: (path: string) => this.remove(path),
         // It is only ever mounted to be read.

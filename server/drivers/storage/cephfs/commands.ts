@@ -24,17 +24,19 @@ const optionsOf = ({ cluster, fileSystem, isCached }: CephfsPlace): string =>
 /** A guest can make snapshots of its directories, which nobody can remove before those are gone. Names with _ are of snapshots above. */
 const dropSnapshots = 'for each; do find "$each/.snap" -mindepth 1 -maxdepth 1 ! -name "_*" -delete; done';
 
+const sumOfSizes = `find "$1" -xdev -type f -printf '%s\\n' | awk '{ all += $1 } END { printf "%d", all }'`;
+
 export const commands = {
   fileSystems: (to: Cluster) => call('ceph', to, '--connect-timeout', '15', 'fs', 'ls', '--format', 'json'),
   /** mount.ceph finds the monitors in the file, and the key in the keyring that it names. */
-  mount: (place: CephfsPlace, target: string) => [
+  mount: (place: CephfsPlace, target: string, more = '') => [
     'mount',
     '-t',
     'ceph',
     `:${place.path}`,
     target,
     '-o',
-    optionsOf(place),
+    `${optionsOf(place)}${more}`,
   ],
   bind: (from: string, path: string, isWritten: boolean) => [
     'mount',
@@ -48,6 +50,8 @@ export const commands = {
   limit: (path: string, bytes: number) => ['setfattr', '-n', quota, '-v', String(bytes), '--', path],
   limits: (paths: readonly string[]) => ['getfattr', '--absolute-names', '-n', quota, '--', ...paths],
   used: (path: string) => ['getfattr', '--absolute-names', '--only-values', '-n', 'ceph.dir.rbytes', '--', path],
+  /** The bytes of all files as a quota counts them, now. */
+  sizes: (path: string) => ['sh', '-c', sumOfSizes, 'sh', path],
   dropSnapshotsBelow: (path: string) => [
     'find',
     path,

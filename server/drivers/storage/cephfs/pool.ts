@@ -5,6 +5,7 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import { writeDurably } from '../../../lib/durable-files.ts';
 import { DriverError } from '../../driver-error.ts';
 import { runCeph } from '../ceph/calls.ts';
+import { secondProtocol } from '../ceph/commands.ts';
 import { foreignContent, makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { poolFolders, recordsFolder } from '../layout.ts';
@@ -21,7 +22,11 @@ export interface CephfsMounts {
 
 export const kernelMounts: CephfsMounts = {
   async mount(place, target) {
-    await run(commands.mount(place, target));
+    await run(commands.mount(place, target)).catch(async (error: unknown) => {
+      await run(commands.mount(place, target, `,${secondProtocol}`)).catch(() => {
+        throw error;
+      });
+    });
   },
 };
 

@@ -5,7 +5,7 @@ import { lstat, mkdir, readdir, readlink, rename, rmdir, symlink, unlink } from 
 import { dirname, join } from 'node:path';
 import { exec } from '../../../lib/exec.ts';
 import type { PoolSpec } from '../driver.ts';
-import { poolFolders } from '../layout.ts';
+import { poolFolders, recordsFolder } from '../layout.ts';
 import type { Kept, TreeStore } from '../mounted/store.ts';
 import { isKeptMounted } from '../mounted/trees.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
@@ -54,7 +54,9 @@ export class CephfsStore implements TreeStore {
 
   async list(pool: PoolSpec): Promise<readonly Kept[]> {
     const root = this.#mountOf(pool);
-    const ids = await Promise.all(poolFolders.map((folder) => idsIn(root, folder)));
+    // The copies of records are no trees.
+    const folders = poolFolders.filter((folder) => folder !== recordsFolder);
+    const ids = await Promise.all(folders.map((folder) => idsIn(root, folder)));
     return ids.flat().map((id) => ({ id }));
   }
 
