@@ -1,8 +1,16 @@
-// Shifts the owners of a file tree by a constant, for hosts without idmapped mounts. Keeps modes; loses file capabilities.
+// Shifts the owners of a file tree by a constant, for hosts without idmapped mounts. Keeps modes; the ids in access lists and file
+// capabilities change along.
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lchown, opendir } from 'node:fs/promises';
 import type { IdMapEntry } from '../driver.ts';
 import { toHostId } from './id-map.ts';
+import {
+  loadAttributes,
+  putAsideCapability,
+  putBackCapability,
+  shiftAccessLists,
+  type AttributeCalls,
+} from './owned-attributes.ts';
 
 /** Owners in `dir` by the map `from` become the host ids of the same ids under `to` (empty map = unchanged). An id that `to` lacks becomes
  *  the container root's. `dir` itself comes last: its owner shows that all is done, and after a crash the same call resumes. */
@@ -12,28 +20,43 @@ export async function shiftOwnership(
   to: readonly IdMapEntry[],
   signal?: AbortSignal,
 ): Promise<void> {
+  await shiftTree(Buffer.from(dir as string), { from, to, calls: await loadAttributes() }, signal);
+}
+
+interface Shift {
+  readonly from: readonly IdMapEntry[];
+  readonly to: readonly IdMapEntry[];
+  /** Undefined: attributes stay, and the kernel drops capabilities. */
+  readonly calls: AttributeCalls | undefined;
+}
+
+async function shiftTree(dir: Buffer, shift: Shift, signal?: AbortSignal): Promise<void> {
   if (lstatSync(dir).isDirectory()) {
     for await (const entry of await opendir(dir, { encoding: bytes })) {
       signal?.throwIfAborted();
-      const path = Buffer.concat([Buffer.from(dir), slash, Buffer.from(entry.name)]);
-      if (entry.isDirectory()) await shiftOwnership(path, from, to, signal);
-      else await shiftOne(path, from, to);
+      const path = Buffer.concat([dir, slash, Buffer.from(entry.name)]);
+      if (entry.isDirectory()) await shiftTree(path, shift, signal);
+      else await shiftOne(path, shift);
     }
   }
-  await shiftOne(dir, from, to);
+  await shiftOne(dir, shift);
 }
 
 /** Names are arbitrary bytes: decoded text might name no file. */
 const bytes = 'buffer' as BufferEncoding;
 const slash = Buffer.from('/');
 
-async function shiftOne(path: string | Buffer, from: readonly IdMapEntry[], to: readonly IdMapEntry[]): Promise<void> {
+async function shiftOne(path: Buffer, { from, to, calls }: Shift): Promise<void> {
   const stats = lstatSync(path);
-  const uid = shiftId(stats.uid, 'uid', from, to);
-  const gid = shiftId(stats.gid, 'gid', from, to);
-  if (uid === stats.uid && gid === stats.gid) return;
-  await lchown(path, uid, gid);
-  if (!stats.isSymbolicLink() && hasSpecialBits(stats)) await chmod(path, stats.mode & 0o7777);
+  const shift = (kind: 'uid' | 'gid', id: number): number => shiftId(id, kind, from, to);
+  const [uid, gid] = [shift('uid', stats.uid), shift('gid', stats.gid)];
+  if (calls !== undefined && !stats.isSymbolicLink()) shiftAccessLists(calls, path, shift);
+  if (uid !== stats.uid || gid !== stats.gid) {
+    if (calls !== undefined && stats.isFile()) putAsideCapability(calls, path);
+    await lchown(path, uid, gid);
+    if (!stats.isSymbolicLink() && hasSpecialBits(stats)) await chmod(path, stats.mode & 0o7777);
+  }
+  if (calls !== undefined && stats.isFile()) putBackCapability(calls, path, shift);
 }
 
 const hasSpecialBits = (stats: Stats): boolean => (stats.mode & 0o6000) !== 0;
