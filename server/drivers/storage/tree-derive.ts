@@ -48,7 +48,8 @@ export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' |
     if (to.snapshot === undefined) return staging.make(root, fill, (fresh) => deps.swapIn(root, to.volume, fresh));
     await mkdir(dirname(path), { mode: 0o700, recursive: true });
     await staging.build(root, path, fill);
-    await kind.atomic?.seal(path);
+    // A tree with subvolumes inside stays open, as one that createSnapshot made: sealed ones count as having none.
+    if ((await kind.atomic?.isWhole(path)) === true) await kind.atomic?.seal(path);
   }
 
   return {
