@@ -1,4 +1,4 @@
-// The cluster example as in its README: three daemons on the simulation, which run etcd themselves.
+// The cluster example as in its tutorial: three daemons on the simulation, which run etcd themselves.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -34,6 +34,7 @@ describe.skipIf(missing !== undefined)('the example of a cluster', () => {
         expect(new Set(ports).size).toBe(3);
         await typeExample(programs, {
           name: 'cluster',
+          tutorial: 'cluster',
           env: { GANTRY_HOST: `unix://${base}/one/unix.socket`, CLUSTER_DIR: base, CLUSTER_PORTS: ports.join(' ') },
           typed: (command) => command.replaceAll('/tmp/cluster', base),
           printed: (text) => text.replaceAll(base, '/tmp/cluster'),

@@ -1,4 +1,4 @@
-// The example that sets up a fresh host, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
+// The example that sets up a fresh host, by its tutorial: a preseed and more, on the simulation, with real containers and on a stock LXD.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -23,7 +23,11 @@ const programs = buildShellPrograms();
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });
   try {
-    await typeExample(programs, { name: 'host-bootstrap', env: { GANTRY_SOCKET: gantryd.socketPath } });
+    await typeExample(programs, {
+      name: 'host-bootstrap',
+      tutorial: 'preseed',
+      env: { GANTRY_SOCKET: gantryd.socketPath },
+    });
     if (runtime === 'lxc') expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
     for (const kind of ['containers', 'images', 'storage-pools']) expect(await gantryd.get(`/1.0/${kind}`)).toEqual([]);
     expect((await gantryd.get('/1.0/profiles/default')).devices).toEqual({});

@@ -1,4 +1,4 @@
-// The example of two teams on one host, by its README: on the simulation and with real containers.
+// The example of two teams on one host, by its tutorial: on the simulation and with real containers.
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -41,6 +41,7 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
     copyFileSync(join(gantryd.dir, 'server.crt'), join(programs.root, 'examples', 'teams', 'server.crt'));
     await typeExample(programs, {
       name: 'teams',
+      tutorial: 'teams',
       env: { GANTRY_SOCKET: gantryd.socketPath, TEAMS_HOST: `https://${gantryd.https}` },
       before: async (command) => {
         if (runtime === 'lxc' && command.startsWith('gantry destroy -f examples/teams')) await expectFiltered(gantryd);

@@ -1,11 +1,12 @@
-// Types each page of docs/tutorials command by command and compares the shown output.
+// Types each page of docs/tutorials command by command and compares the shown output; pages about a folder of examples: test/e2e/examples.
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { markdownPages } from '../../support/markdown.ts';
 import { buildShellPrograms } from '../../support/cli/examples.ts';
+import { repository } from '../../support/cli/programs.ts';
 import { typeTutorial } from '../../support/cli/tutorial.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
@@ -35,8 +36,13 @@ test('every tutorial has a test', () => {
   const pages = markdownPages('docs')
     .map((page) => page.path)
     .filter((each) => each.startsWith('docs/tutorials/'));
+  const inExamples = readdirSync(join(repository, 'test/e2e/examples')).flatMap((file) => {
+    const text = readFileSync(join(repository, 'test/e2e/examples', file), 'utf8');
+    return [...text.matchAll(/tutorial: '([a-z-]+)'/g)].map((match) => match[1] ?? '');
+  });
+  const here = ['cdktf', 'gitops', 'laptop', 'moving-from-lxd', 'terraform'];
   expect(pages.toSorted()).toEqual(
-    ['README', 'cdktf', 'gitops', 'laptop', 'moving-from-lxd', 'terraform'].map((name) => `docs/tutorials/${name}.md`),
+    ['README', ...here, ...inExamples].toSorted().map((name) => `docs/tutorials/${name}.md`),
   );
 });
 

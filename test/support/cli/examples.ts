@@ -1,4 +1,4 @@
-// Shared by the tests of examples: programs on the path of a shell, a README typed line by line, the golden plan with it.
+// Shared by the tests of examples: programs on the path of a shell, a page typed line by line, the golden plan with it.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -26,19 +26,25 @@ export function buildShellPrograms(): Programs {
 export interface TypedExample {
   /** The directory below examples/. */
   readonly name: string;
+  /** The page of docs/tutorials about it. Default: its README. */
+  readonly tutorial?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** The command as it is run here. */
   readonly typed?: (command: string) => string;
-  /** The output in the form of the README. */
+  /** The output in the form of the page. */
   readonly printed?: (text: string) => string;
   readonly before?: (command: string) => Promise<void>;
 }
 
-/** Every command of the README exits with 0 and prints the output below it; its first plan is the golden one. */
+/** Every command of the page exits with 0 and prints the output below it; its first plan is the golden one. */
 export async function typeExample(programs: Programs, example: TypedExample): Promise<void> {
   const { name, typed: asTyped = (text) => text, printed = (text) => text, before } = example;
   const env = { PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}`, ...example.env };
-  const typed = readTranscript(readFileSync(join(exampleFolder(name), 'README.md'), 'utf8'));
+  const page =
+    example.tutorial === undefined
+      ? join(exampleFolder(name), 'README.md')
+      : join(repository, 'docs/tutorials', `${example.tutorial}.md`);
+  const typed = readTranscript(readFileSync(page, 'utf8'));
   let isFirst = true;
   for (const { command, output } of typed) {
     await before?.(command);
@@ -52,7 +58,7 @@ export async function typeExample(programs: Programs, example: TypedExample): Pr
       isFirst = false;
     }
   }
-  expect(isFirst, `the README of ${name} shows a plan`).toBe(false);
+  expect(isFirst, `${page} shows a plan`).toBe(false);
 }
 
 function expectGoldenPlan(name: string, plan: string): void {
