@@ -6,6 +6,7 @@ import { ClientError, isNotFound } from '../../../../server/client/client-error.
 import type { Client } from '../../../../server/client/client.ts';
 import { waitForRunning } from '../../../engine/running-operations.ts';
 import { carryContainerBackup, carryVolumeBackup } from './carry-backup.ts';
+import { copyUntilShort } from './copy-passes.ts';
 import type { ContainerMove, ImageMove, Move, ObjectMove, VolumeMove } from './moves.ts';
 import type { Progress } from './progress-file.ts';
 
@@ -20,6 +21,7 @@ export interface Carrier {
   readonly isExact: boolean;
   /** Seconds that a container gets to stop before it is killed. */
   readonly graceSeconds: number;
+  readonly nowMs: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -102,7 +104,7 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
 async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): Promise<void> {
   const { progress } = carrier;
   if (!carrier.isExact && !move.stopsFirst && ran && progress.entries.get(move.id)?.stage === 'begun')
-    await copyOnce(carrier, move);
+    await copyUntilShort(() => copyOnce(carrier, move), carrier.nowMs);
   if (ran) await stopForMove(carrier, move);
   await (carrier.isExact ? copyExactly(carrier, move) : copyOnce(carrier, move));
   await progress.record(move.id, { stage: 'copied', ran });

@@ -55,7 +55,18 @@ function moveAll(
       const isExact = options.exact === true;
       const failed = await carryAll(
         context,
-        { from, to, progress, mode, starts, deletesSource, isExact, graceSeconds, signal },
+        {
+          from,
+          to,
+          progress,
+          mode,
+          starts,
+          deletesSource,
+          isExact,
+          graceSeconds,
+          nowMs: () => context.io.nowMs(),
+          signal,
+        },
         todo,
       );
       await writeManifests(options.toLxd === true ? lxd : context, join(folder, 'manifests'));
