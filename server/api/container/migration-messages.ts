@@ -104,3 +104,23 @@ export type MigrationAnswer = Static<typeof MigrationAnswer>;
 /** `sent`: all streams are sent (source). `done`: everything is stored and recorded (target). */
 export const MigrationStep = Type.Object({ type: Type.Union([Type.Literal('sent'), Type.Literal('done')]) });
 export type MigrationStep = Static<typeof MigrationStep>;
+
+/** More than any engine of containers makes. */
+export const maxSubvolumes = 10_000;
+
+/** What a real LXD sends before streams of btrfs. */
+export const LxdSubvolumes = Type.Object({
+  subvolumes: Type.Union([
+    Type.Null(),
+    Type.Array(
+      Type.Object({
+        path: Type.String(),
+        /** Empty: the volume itself. */
+        snapshot: Type.String(),
+        readonly: Type.Boolean(),
+      }),
+      { maxItems: maxSubvolumes },
+    ),
+  ]),
+});
+export type LxdSubvolumes = Static<typeof LxdSubvolumes>;

@@ -134,6 +134,42 @@ export interface LimitForm {
   readonly withoutSnapshots?: boolean;
 }
 
+/** The tree itself has the path `/`. */
+export interface Subvolume {
+  readonly path: string;
+  readonly isReadonly: boolean;
+}
+
+/** A tree that does not change while it is sent. */
+export interface HeldTree {
+  /** What holds another one comes before it. */
+  readonly subvolumes: readonly Subvolume[];
+  /** Streams the subvolume at `path`: all of it, or what differs from that of the same path in `parent`. */
+  stream(path: string, parent: HeldTree | undefined, consume: Consume): Promise<void>;
+}
+
+/** Native streams of trees with the subvolumes that guests made in them: one stream for each. */
+export interface SubvolumeStreams {
+  /** Runs `use` with these trees of a volume, all there until it ends; the caller keeps them from being deleted. NotFound. */
+  send(
+    pool: PoolSpec,
+    trees: readonly TreeRef[],
+    use: (held: readonly HeldTree[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Makes snapshots of a new volume, then the volume, of streams of a trusted sender: each all or nothing. `next`: the stream of the next
+   *  subvolume. `settle`: changes a tree before it is in its place. Exists, or as importVolume. */
+  receive(
+    pool: PoolSpec,
+    trees: readonly { readonly to: TreeRef; readonly subvolumes: readonly Subvolume[] }[],
+    next: () => { readonly bytes: AsyncIterable<Buffer>; drain(): Promise<void> },
+    settle: (path: string) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
+
 export interface StorageDriver {
   readonly name: string;
   readonly capabilities: StorageCapabilities;
@@ -212,13 +248,7 @@ export interface StorageDriver {
    * one, others what they meet; nobody hostile in it leads out of it. The caller keeps it from being deleted or renamed meanwhile.
    * `consume` must read to the end, where failures show. NotFound, NotSupported (no native streams), or what `consume` throws.
    */
-  exportVolume(
-    pool: PoolSpec,
-    from: TreeRef,
-    form: ExportForm,
-    consume: (bytes: AsyncIterable<Buffer>) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void>;
+  exportVolume(pool: PoolSpec, from: TreeRef, form: ExportForm, consume: Consume, signal: AbortSignal): Promise<void>;
   /**
    * Makes a volume, or a snapshot (also of a volume that is not there yet), of such a stream: all or nothing. Exists, NotSupported,
    * NoSpace, or what reading `bytes` throws; Failed when the stream is damaged. A tar stream may be read less than to its end.
@@ -243,6 +273,8 @@ export interface StorageDriver {
   ): Promise<void>;
   /** Whether native streams carry the tree whole; else it goes as tar. */
   hasNativeForm(pool: PoolSpec, from: TreeRef): Promise<boolean>;
+  /** Absent: the driver has no subvolumes. */
+  readonly subvolumes?: SubvolumeStreams;
   /** Two snapshots with the same id, also of different hosts, are the same to native streams: either can be the parent. */
   streamId(pool: PoolSpec, snapshot: SnapshotRef): Promise<string | undefined>;
 }

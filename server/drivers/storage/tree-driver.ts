@@ -290,12 +290,14 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     importVolume: afterRemovals(transfer.importVolume),
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
-  const { withFiles, useMountOptions, canLimit, usedIn } = kind;
+  const { withFiles, useMountOptions, canLimit, usedIn, subvolumes } = kind;
+  const tools = { ...staging, alone: (path: string, work: () => Promise<void>) => mutex.run(path, work) };
   const whole: StorageDriver = {
     ...driver,
     ...(canLimit === undefined ? {} : { canLimit }),
     ...(usedIn === undefined ? {} : { usedBytes: (pool, volume) => usedIn(pathOf(pool, volume)) }),
     ...(withFiles === undefined ? {} : { withFiles }),
+    ...(subvolumes === undefined ? {} : { subvolumes: subvolumes(tools) }),
     ...(useMountOptions === undefined
       ? {}
       : { useMountOptions: (pool, volume, options) => useMountOptions(pathOf(pool, volume), options) }),

@@ -1,8 +1,24 @@
 // What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
 // and removed there.
 import type { ConfinedCommand } from '../../lib/confined.ts';
-import type { LimitForm, PoolResources, PoolSpec, StorageCapabilities, StorageDriver, VolumeShape } from './driver.ts';
+import type {
+  LimitForm,
+  PoolResources,
+  PoolSpec,
+  StorageCapabilities,
+  StorageDriver,
+  SubvolumeStreams,
+  VolumeShape,
+} from './driver.ts';
 import type { TreeNames } from './tree-names.ts';
+
+/** What the driver lends to streams of subvolumes: see TreeStaging. */
+export interface TreeTools {
+  build(root: string, path: string, fill: (temporary: string) => Promise<void>): Promise<void>;
+  scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void>;
+  /** Nothing else happens to the volume at the path meanwhile. */
+  alone(path: string, work: () => Promise<void>): Promise<void>;
+}
 
 export interface TreeKind {
   readonly name: string;
@@ -57,6 +73,8 @@ export interface TreeKind {
   limitTree(path: string, bytes: number | undefined, how: LimitForm): Promise<void>;
   /** Limits in force, by folder and name (`custom/v1`). Present when `capabilities.quotas` is. */
   readonly limitsIn?: (root: string) => Promise<ReadonlyMap<string, number>>;
+  /** See StorageDriver.subvolumes. */
+  readonly subvolumes?: (tools: TreeTools) => SubvolumeStreams;
   /** Streams that the file system itself understands; present when `capabilities.nativeStreams` is. */
   readonly native?: {
     /** Throws NotSupported when streams cannot carry the tree whole, saying what to do. */

@@ -118,7 +118,7 @@ export function plant(root: string): void {
 /** Everything below a directory as text: kinds, modes, owners, times of files, content, names of the same file. */
 export function describeTree(root: string): string {
   const lines: string[] = [];
-  const firstNames = new Map<number, string>();
+  const firstNames = new Map<string, string>();
   const visit = (path: string, name: string): void => {
     const stats = lstatSync(path);
     const facts = [name, (stats.mode & 0o177777).toString(8), `${stats.uid}:${stats.gid}`];
@@ -127,8 +127,9 @@ export function describeTree(root: string): string {
       for (const entry of readdirSync(path).toSorted()) visit(join(path, entry), `${name}/${entry}`);
       return;
     }
-    const first = firstNames.get(stats.ino) ?? name;
-    firstNames.set(stats.ino, first);
+    const file = `${stats.dev}:${stats.ino}`;
+    const first = firstNames.get(file) ?? name;
+    firstNames.set(file, first);
     if (stats.isSymbolicLink()) facts.push(readlinkSync(path));
     else if (stats.isFile())
       facts.push(stats.mtime.toISOString(), createHash('sha256').update(readFileSync(path)).digest('hex'));

@@ -1,10 +1,9 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
-import { chmod, lstat, mkdir, readdir, readFile, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import {
   commands,
-  endCommand,
   limitsByPlace,
   quotaGroupsIn,
   saysNoQuotas,
@@ -26,6 +25,7 @@ import {
   run,
 } from './pool.ts';
 import { copyWithNested, hasNested, refuseNested, removeNested } from './nested.ts';
+import { receiveOne, subvolumeStreams } from './subvolumes.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from '../dir-pool.ts';
 import type { DirStorageDeps } from '../dir.ts';
@@ -34,7 +34,6 @@ import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
-import { untilEnd, writeTo } from '../tree-stream.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
@@ -110,11 +109,17 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
       },
       limitTree,
       limitsIn,
+      subvolumes: (tools) =>
+        subvolumeStreams({
+          ...tools,
+          rootOf: (pool) => rootOf(locationOf(deps.root, pool)),
+          removeTree: removeSubvolume,
+        }),
       native: {
         send: (path, parent) => Promise.resolve(commands.send(path, parent)),
         check: refuseNested,
         canSend: async (path) => !(await hasNested(path)),
-        receive: receiveOne,
+        receive: (directory, bytes, _kin, signal) => receiveOne(directory, bytes, signal),
         // Made again and not moved: what is read-only cannot leave its directory; the copy is as good a parent of later streams.
         async keep(received, path, signal) {
           await run(commands.snapshot(received, path, 'readonly'), undefined, signal);
@@ -125,20 +130,6 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
     },
     { ...deps, ownership: 'keep' },
   );
-}
-
-async function receiveOne(
-  directory: string,
-  bytes: AsyncIterable<Buffer>,
-  _kin: unknown,
-  signal: AbortSignal,
-): Promise<string> {
-  await mkdir(directory, { mode: 0o700 });
-  const whole = untilEnd(bytes, endCommand.length, (tail) => tail.equals(endCommand));
-  await writeTo(commands.receive(directory), whole, signal);
-  const [name, ...others] = await readdir(directory);
-  if (name !== undefined && others.length === 0) return join(directory, name);
-  throw new DriverError('Failed', `the stream brought ${name === undefined ? 'nothing' : 'more than one volume'}`);
 }
 
 /** Also plain directories, with subvolumes right in them. */

@@ -19,7 +19,7 @@ export async function copyWithNested(from: string, to: string, signal: AbortSign
 }
 
 /** A sealed one has none inside: those are never sealed. Cheaper than asking btrfs. */
-async function isSealed(path: string): Promise<boolean> {
+export async function isSealed(path: string): Promise<boolean> {
   return access(path, constants.W_OK).then(
     () => false,
     (error: unknown) => hasCode(error, 'EROFS'),
@@ -43,20 +43,23 @@ export async function refuseNested(path: string): Promise<void> {
 async function withNested(from: string, to: string, signal: AbortSignal): Promise<void> {
   const inside = await findNested(from);
   await run(commands.snapshot(from, to, 'writable'), undefined, signal);
-  for (const path of inside) {
-    const parts = path.split('/');
-    await withHandle(openBelow(from, parts), (source) =>
-      withHandle(openBelow(to, parts.slice(0, -1)), async (parent) => {
-        const place = `${ofFd(parent)}/${parts.at(-1) ?? ''}`;
-        await rmdir(place);
-        await run(commands.snapshot(ofFd(source), place, 'writable'), undefined, signal);
-      }),
-    );
-  }
+  for (const path of inside) await at(from, path, (source) => putInto(to, path, source, signal));
+}
+
+/** A writable snapshot of `source` comes to `path` in `tree`: there is nothing (as in what a stream brought), or an empty directory. */
+export async function putInto(tree: string, path: string, source: string, signal: AbortSignal): Promise<void> {
+  const parts = path.split('/');
+  await at(tree, parts.slice(0, -1).join('/'), async (parent) => {
+    const place = `${parent}/${parts.at(-1) ?? ''}`;
+    await rmdir(place).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+    await run(commands.snapshot(source, place, 'writable'), undefined, signal);
+  });
 }
 
 /** Relative, each after those it is in. From the tree and not from what btrfs lists: there a name could pass for a line of its own. */
-async function findNested(path: string): Promise<readonly string[]> {
+export async function findNested(path: string): Promise<readonly string[]> {
   const { stdout } = await run(commands.findNested(path), walkMs);
   const found = stdout.split('\0').filter((each) => each !== '');
   if (found.length > maxNested)
@@ -78,7 +81,16 @@ const moved = (path: string): DriverError =>
 /** For this process and those it starts. */
 const ofFd = (handle: FileHandle): string => `/proc/${process.pid}/fd/${handle.fd}`;
 
-/** One name at a time, through directories only. */
+/** Runs `use` with a name for the directory at `path` in `tree`, reached one name at a time, through directories only. */
+export async function at<T>(tree: string, path: string, use: (named: string) => Promise<T>): Promise<T> {
+  const handle = await openBelow(tree, path === '' ? [] : path.split('/'));
+  try {
+    return await use(ofFd(handle));
+  } finally {
+    await handle.close();
+  }
+}
+
 async function openBelow(path: string, parts: readonly string[]): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   let handle = await open(path, flags);
@@ -93,13 +105,4 @@ async function openBelow(path: string, parts: readonly string[]): Promise<FileHa
     }
   }
   return handle;
-}
-
-async function withHandle(opening: Promise<FileHandle>, use: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const handle = await opening;
-  try {
-    await use(handle);
-  } finally {
-    await handle.close();
-  }
 }

@@ -73,6 +73,8 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
         );
       await deps.locks.run(lockOf(name), async () => {
         await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal });
+        // As created ones have: `lxc copy --refresh` of this one may not take these keys from a copy on LXD.
+        await deps.idMaps.refresh(name);
         if (offer.live === true) await goOnOrRemove(deps, caller, name);
       });
       // The container is complete and recorded, so it no longer matters if the source left early.

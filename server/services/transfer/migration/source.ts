@@ -13,7 +13,8 @@ import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { LxdHeader } from './lxd/messages.ts';
-import { featuresOf, headerOf, isTwice, type SourceFacts } from './lxd/offers.ts';
+import { factsOf, featuresOf, headerOf, isTwice, sendsSubvolumes, type SourceFacts } from './lxd/offers.ts';
+import { sendSubvolumes } from './lxd/subvolumes.ts';
 import { sendToLxd } from './lxd/trees.ts';
 import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
@@ -67,7 +68,7 @@ export async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   if (lxd === undefined) await peer.send({ ...offer });
-  else await peer.sendOffer({ ...offer }, headerOf(offer, lxd, deps.pools.use(volume.pool).pool));
+  else await peer.sendOffer({ ...offer }, headerOf(offer, lxd, factsOf(deps.pools.use(volume.pool))));
   const header = lxd === undefined ? undefined : await peer.takeHeader();
   if (lxd !== undefined && header !== undefined)
     return serveLxd(deps, peer, { volume, offer, lxd }, header, handle, signal);
@@ -110,7 +111,8 @@ async function serveLxd(
   const progress = progressOf(deps, volume.pool, handle, signal);
   const { ref, snapshot } = volume;
   const trees = { driver, pool, ref, snapshot, snapshots, features: featuresOf(header), isTwice: isTwice(header) };
-  await sendToLxd(peer, trees, progress, signal);
+  if (sendsSubvolumes(header)) await sendSubvolumes(peer, trees, progress, signal);
+  else await sendToLxd(peer, trees, progress, signal);
   await peer.receive(MigrationStep);
 }
 

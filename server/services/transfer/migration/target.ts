@@ -15,7 +15,8 @@ import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import type { LxdHeader } from './lxd/messages.ts';
-import { answerTo, featuresOf, isLive, isTwice, offerOf } from './lxd/offers.ts';
+import { answerTo, factsOf, featuresOf, isLive, isTwice, offerOf, sendsSubvolumes } from './lxd/offers.ts';
+import { receiveSubvolumes } from './lxd/subvolumes.ts';
 import { receiveFromLxd } from './lxd/trees.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
@@ -134,10 +135,11 @@ async function receiveAllOfLxd(
 ): Promise<void> {
   const progress = trackProgress({ clock, onProgress: (metadata) => handle.update(metadata), signal });
   const place = pools.use(pool);
-  const answer = answerTo(lxd, snapshots, false, place.pool);
+  const answer = answerTo(lxd, snapshots, false, factsOf(place));
   await peer.sendHeader(answer);
   const trees = { ...place, ref, snapshots, features: featuresOf(answer), isTwice: isTwice(lxd) };
-  await receiveFromLxd(peer, trees, progress, signal);
+  if (sendsSubvolumes(answer)) await receiveSubvolumes(peer, trees, progress, signal);
+  else await receiveFromLxd(peer, trees, progress, signal);
 }
 
 function commonFormat(deps: TargetDeps, pool: string, offered: readonly string[], isUntrusted: boolean): string {

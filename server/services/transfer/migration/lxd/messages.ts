@@ -45,6 +45,13 @@ const RsyncFeatures = defineMessage({
   bidirectional: optional(flag(4)),
 });
 
+/** Which frames go before the streams of btrfs. */
+const BtrfsFeatures = defineMessage({
+  migrationHeader: optional(flag(1)),
+  headerSubvolumes: optional(flag(2)),
+  headerSubvolumeUuids: optional(flag(3)),
+});
+
 const Header = defineMessage({
   fs: optional(integer(1)),
   criu: optional(integer(2)),
@@ -54,6 +61,7 @@ const Header = defineMessage({
   predump: optional(flag(7)),
   rsyncFeatures: optional(message(8, () => RsyncFeatures)),
   refresh: optional(flag(9)),
+  btrfsFeatures: optional(message(12, () => BtrfsFeatures)),
 });
 
 const Control = defineMessage({ success: optional(flag(1)), message: optional(text(2)) });
@@ -65,8 +73,8 @@ export type LxdHeader = MessageOf<typeof Header>;
 export type LxdSnapshot = LxdHeader['snapshots'][number];
 export type LxdSetting = LxdSnapshot['localConfig'][number];
 
-/** The kind of a file transfer; the others (btrfs, zfs, rbd, block) are never offered. */
-export const fsRsync = 0;
+/** The kind of a file transfer; the others (zfs, rbd, block) are never offered. */
+export const fsKind = { rsync: 0, btrfs: 1 } as const;
 
 /** `rsync`: live, memory is sent too. `none`: running, and a second pass sends later changes. Absent: stopped. */
 export const criu = { rsync: 0, none: 2 } as const;

@@ -6,13 +6,13 @@ import {
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
 } from '../../../../api/container/migration-messages.ts';
-import type { PoolSpec } from '../../../../drivers/storage/driver.ts';
+import type { PoolSpec, StorageDriver } from '../../../../drivers/storage/driver.ts';
 import { isTrue } from '../../../../api/text/value-checks.ts';
 import type { IdMapEntry } from '../../../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../../../drivers/runtime/idmap/plan.ts';
 import type { RsyncFeature } from '../../../../drivers/storage/rsync.ts';
 import { idMapKeys } from '../../../containers/shared/id-maps.ts';
-import { criu, fsRsync, type LxdHeader, type LxdSetting, type LxdSnapshot } from './messages.ts';
+import { criu, fsKind, type LxdHeader, type LxdSetting, type LxdSnapshot } from './messages.ts';
 
 type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
 type SnapshotOffer = Offer['snapshots'][number];
@@ -23,6 +23,16 @@ export const rsyncFormat = 'rsync';
 /** `rsync.compression` of the pool: whether rsync compresses its data; both ends of a session must agree. */
 const packs = ({ config }: Pick<PoolSpec, 'config'>): boolean => isTrue(config['rsync.compression'] || 'true');
 
+/** What the pool can do: pack what rsync sends, stream subvolumes of btrfs. */
+export interface PoolFacts extends Pick<PoolSpec, 'config'> {
+  readonly hasSubvolumes?: boolean;
+}
+
+export const factsOf = ({ driver, pool }: { readonly driver: StorageDriver; readonly pool: PoolSpec }): PoolFacts => ({
+  config: pool.config,
+  hasSubvolumes: driver.subvolumes !== undefined,
+});
+
 export interface SourceFacts {
   /** `live`: memory is moved as well. */
   readonly state: 'stopped' | 'running' | 'live';
@@ -31,13 +41,9 @@ export interface SourceFacts {
 }
 
 /** The header with which gantryd offers a volume to LXD. */
-export function headerOf(
-  { snapshots }: Offer,
-  { state, idMap }: SourceFacts,
-  pool: Pick<PoolSpec, 'config'>,
-): LxdHeader {
+export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts, pool: PoolFacts): LxdHeader {
   return {
-    fs: fsRsync,
+    fs: pool.hasSubvolumes === true ? fsKind.btrfs : fsKind.rsync,
     criu: state === 'stopped' ? undefined : state === 'live' ? criu.rsync : criu.none,
     idmap: [...(parseIdMap(idMap) ?? [])],
     snapshotNames: snapshots.map(({ name }) => name),
@@ -45,6 +51,7 @@ export function headerOf(
     predump: false,
     rsyncFeatures: { xattrs: true, delete: true, compress: packs(pool), bidirectional: true },
     refresh: undefined,
+    btrfsFeatures: pool.hasSubvolumes === true ? ourBtrfs : undefined,
   };
 }
 
@@ -53,12 +60,14 @@ export function answerTo(
   header: LxdHeader,
   snapshots: readonly string[],
   isRefresh: boolean,
-  pool: Pick<PoolSpec, 'config'>,
+  pool: PoolFacts,
 ): LxdHeader {
   const { rsyncFeatures } = header;
   const taken = new Set(snapshots);
+  // A refresh by rsync brings what differs, whatever made the copy.
+  const isBtrfs = !isRefresh && pool.hasSubvolumes === true && sendsSubvolumes(header);
   return {
-    fs: fsRsync,
+    fs: isBtrfs ? fsKind.btrfs : fsKind.rsync,
     criu: isTwice(header) ? criu.none : undefined,
     idmap: [],
     snapshotNames: [...snapshots],
@@ -69,8 +78,16 @@ export function answerTo(
         ? undefined
         : { ...rsyncFeatures, compress: rsyncFeatures.compress === true && packs(pool) },
     refresh: isRefresh,
+    btrfsFeatures: isBtrfs ? ourBtrfs : undefined,
   };
 }
+
+/** Without `header_subvolume_uuids` LXD refreshes by rsync. With it LXD 5.0.2 fails where it has a snapshot that came another way. */
+const ourBtrfs = { migrationHeader: true, headerSubvolumes: true, headerSubvolumeUuids: false };
+
+/** Each volume then comes as streams of btrfs, after a list of its subvolumes. A peer that sends no such list is older: it gets rsync. */
+export const sendsSubvolumes = ({ fs, btrfsFeatures }: LxdHeader): boolean =>
+  fs === fsKind.btrfs && btrfsFeatures?.migrationHeader === true && btrfsFeatures.headerSubvolumes === true;
 
 /** Whether a second pass sends the changes made during the first. */
 export const isTwice = (header: LxdHeader): boolean => header.criu === criu.none;

@@ -21,7 +21,7 @@ export interface Streams {
   receiveStream(taken: (bytes: number) => void): RsyncLink['incoming'];
 }
 
-interface Progress {
+export interface Progress {
   begin(part: string): void;
   add(bytes: number): Promise<void> | undefined;
   end(): void;

@@ -16,10 +16,13 @@ import {
   isLive,
   isTwice,
   offerOf,
+  sendsSubvolumes,
 } from '../../../../../server/services/transfer/migration/lxd/offers.ts';
+import { subvolumesIn } from '../../../../../server/services/transfer/migration/lxd/subvolume-list.ts';
 import { PeerError, parseMessage } from '../../../../../server/services/transfer/migration/peer.ts';
 import { seededRandom } from '../../../../support/random.ts';
 
+const list = (...subvolumes: object[]): Buffer => Buffer.from(JSON.stringify({ subvolumes }));
 const map = JSON.stringify([{ Isuid: true, Isgid: false, Hostid: 1_000_000, Nsid: 0, Maprange: 65_536 }]);
 const pool = { config: {} };
 const offer: ContainerMigrationOffer = {
@@ -106,6 +109,55 @@ describe('the header that a real LXD reads', () => {
       criu: 2,
     });
     expect(answerTo(header, ['s0'], false, pool).snapshots).toHaveLength(1);
+  });
+});
+
+describe('the header between pools of btrfs', () => {
+  const able = { config: {}, hasSubvolumes: true };
+  const offered = headerIn(encodeHeader(headerOf(offer, { state: 'stopped' }, able)));
+  test('offers streams of subvolumes, and rsync for a target without btrfs', () => {
+    expect(offered).toMatchObject({
+      fs: 1,
+      btrfsFeatures: { headerSubvolumes: true },
+      rsyncFeatures: { xattrs: true },
+    });
+    expect(sendsSubvolumes(answerTo(offered, [], false, able))).toBe(true);
+    expect(answerTo(offered, [], false, pool)).toMatchObject({ fs: 0, btrfsFeatures: undefined });
+  });
+  test('asks for rsync in a refresh, and from a peer that sends no list of subvolumes', () => {
+    expect(answerTo(offered, [], true, able).fs).toBe(0);
+    const older = { ...offered, btrfsFeatures: undefined };
+    expect(answerTo(older, [], false, able).fs).toBe(0);
+  });
+});
+
+describe('a list of subvolumes', () => {
+  const own = { path: '/', snapshot: '', readonly: false, uuid: 'u' };
+  const old = { ...own, snapshot: 's0', readonly: true };
+  const inner = { ...own, path: '/rootfs/inner', readonly: true };
+  test('says what is in each snapshot, and then in the volume', () => {
+    expect(subvolumesIn(list(old, own, inner), ['s0'])).toEqual([
+      [{ path: '/', isReadonly: true }],
+      [
+        { path: '/', isReadonly: false },
+        { path: '/rootfs/inner', isReadonly: true },
+      ],
+    ]);
+  });
+  test.each([
+    ['a path out of the volume', list(own, { ...inner, path: '/../x' })],
+    ['a path with an empty part', list(own, { ...inner, path: '//x' })],
+    ['a path without a slash', list(own, { ...inner, path: 'x' })],
+    ['a path with a zero byte', list(own, { ...inner, path: '/a\0b' })],
+    ['one path twice', list(own, inner, inner)],
+    ['what is inside before the volume', list(inner, own)],
+    ['no volume', list()],
+    ['a snapshot that was not offered', list(own, { ...old, snapshot: 'other' })],
+    ['an entry of another shape', list({ path: 1 })],
+    ['no JSON', Buffer.from('{')],
+    ['more than ten thousand', list(...Array.from({ length: 10_001 }, () => own))],
+  ])('with %s is refused', (_what, frame) => {
+    expect(() => subvolumesIn(frame, [])).toThrow(/the list of btrfs subvolumes cannot be used/);
   });
 });
 

@@ -1,16 +1,14 @@
 // Containers and volumes between a real LXD and this daemon, moved by the stock client: no flag that its user would not expect.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeSeeded, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { describeTree, plant } from '../../../../support/daemons/two-daemons.ts';
-import { freePort } from '../../../../support/hosts/free-port.ts';
-import { clientMissing, lxcClient } from '../../../../support/hosts/lxd-clients.ts';
-import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
-import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
+import { clientMissing } from '../../../../support/hosts/lxd-clients.ts';
+import { openLxdAndDaemon, treeIn, type LxdAndDaemon } from '../../../../support/hosts/lxd-and-daemon.ts';
+import { stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
 
 const missing = stockLxdMissing() ?? clientMissing('lxc');
 if (missing !== undefined) console.log(`skipped: migration from and to a real LXD, since ${missing}`);
@@ -18,34 +16,13 @@ if (missing !== undefined) console.log(`skipped: migration from and to a real LX
 const modes = ['pull', 'push', 'relay'] as const;
 
 describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
-  let home = '';
+  let pair: LxdAndDaemon;
   let lxd: StockLxd;
   let daemon: TestDaemon;
-  let lxc: ReturnType<typeof lxcClient>;
+  let lxc: LxdAndDaemon['lxc'];
   beforeAll(async () => {
-    home = mkdtempSync(join(realpathSync(tmpdir()), 'gtmig-'));
-    lxd = await startStockLxd();
-    const port = await freePort();
-    await lxd.call('PUT', '/1.0', {
-      config: { 'core.https_address': `127.0.0.1:${port}`, 'core.trust_password': 'x' },
-    });
-    await lxd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
-    const root = { path: '/', pool: 'default', type: 'disk' };
-    await lxd.call('PUT', '/1.0/profiles/default', { devices: { root } });
-    const built = await buildBusyboxImage(join(home, 'image'), {});
-    const upload = await lxd.call('POST', '/1.0/images', readFileSync(built.metadataPath));
-    const { metadata } = await lxd.get(`${String(upload.body.operation)}/wait`);
-    const target = (metadata as { fingerprint: string }).fingerprint;
-    await lxd.call('POST', '/1.0/images/aliases', { name: 'busybox', target });
-
-    const socket = join(home, 'lxd', 'unix.socket');
-    daemon = await makeSeeded({ lxd: { socket, https: '127.0.0.1:0' } });
-    for (const name of ['admin', 'user']) mkdirSync(join(home, name));
-    const admin = lxcClient(dirname(socket), join(home, 'admin'));
-    const token = (await admin('config', 'trust', 'add', '--name', 'mover')).trim().split('\n').at(-1) ?? '';
-    lxc = lxcClient(join(home, 'nowhere'), join(home, 'user'));
-    await lxc('remote', 'add', 'gantry', token);
-    await lxc('remote', 'add', 'lxd', `https://127.0.0.1:${port}`, '--accept-certificate', '--password', 'x');
+    pair = await openLxdAndDaemon('gtmig-');
+    ({ lxd, daemon, lxc } = pair);
     await lxc('init', 'lxd:busybox', 'lxd:c', '-c', 'user.a=b');
     plant(lxdTree('c'));
     // LXD's protocol forgets which names are of one file.
@@ -53,28 +30,10 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     await lxc('snapshot', 'lxd:c', 's0');
     writeFileSync(join(lxdTree('c'), 'rootfs/later'), 'later');
   });
-  afterAll(async () => {
-    await daemon?.cleanUp();
-    await lxd?.cleanUp();
-    rmSync(home, { recursive: true, force: true });
-  });
+  afterAll(() => pair?.cleanUp());
 
-  const lxdTree = (name: string, snapshot?: string): string =>
-    join(
-      lxd.dir,
-      'storage-pools/default',
-      snapshot === undefined ? 'containers' : 'containers-snapshots',
-      name,
-      snapshot ?? '',
-    );
-  const ourTree = (name: string, snapshot?: string): string =>
-    join(
-      daemon.dir,
-      'storage-pools/default',
-      snapshot === undefined ? 'containers' : 'containers-snapshots',
-      name,
-      snapshot ?? '',
-    );
+  const lxdTree = (name: string, snapshot?: string): string => treeIn(lxd, 'default', name, snapshot);
+  const ourTree = (name: string, snapshot?: string): string => treeIn(daemon, 'default', name, snapshot);
   const rootfs = (tree: string): string => describeTree(join(tree, 'rootfs'));
   const attributes = (tree: string): string =>
     execFileSync('getfattr', ['-R', '-h', '-d', '-m', '-', '.'], { cwd: join(tree, 'rootfs'), encoding: 'utf8' });
