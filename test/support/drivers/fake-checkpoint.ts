@@ -18,27 +18,30 @@ const stats = String.raw`\x17\x92\x4f\x58\x5f\x4e\x1d\x4b\x08\x00\x00\x00\x0a\x0
 const criu = (dir: string): string => `#!/bin/sh
 [ "$1" = check ] && exit 0
 [ "$1" = --version ] && echo 'Version: 4.0' && exit 0
-while [ $# -gt 0 ]; do case "$1" in --images-dir) images="$2"; shift;; --log-file) log="$2"; shift;; esac; shift; done
+kind=$1 stop=1
+while [ $# -gt 0 ]; do case "$1" in
+  --images-dir) images="$2"; shift;; --log-file) log="$2"; shift;;
+  --images-dir=*) images="\${1#*=}";; --log-file=*) log="\${1#*=}";; --tree=*) pid="\${1#*=}";;
+  --leave-running) stop=;; --action-script=*) script="\${1#*=}";;
+esac; shift; done
 cp "$CRIU_CONFIG_FILE" "$images/settings"
 [ -e ${dir}/fail-dump ] && { cat ${dir}/fail-dump > "$images/$log"; exit 1; }
+if [ $kind = dump ]; then
+  [ -e ${dir}/slow ] && sleep "$(cat ${dir}/slow)"
+  [ -n "$script" ] && CRTOOLS_SCRIPT_ACTION=post-dump "$script"
+  echo memory > "$images/pages-1.img"
+  [ -n "$stop" ] && kill -9 "$pid"
+fi
 printf '${stats}' > "$images/stats-dump"
 `;
 
 const lxcCheckpoint = (dir: string): string => `#!/bin/sh
-kind=dump
 while [ $# -gt 0 ]; do case "$1" in
   -P) path="$2"; shift;; -n) name="$2"; shift;; -D) images="$2"; shift;; -o) log="$2"; shift;;
-  --stop) stop=1;; --restore) kind=restore;; --action-script=*) script="\${1#*=}";;
 esac; shift; done
 cp "$CRIU_CONFIG_FILE" "$images/settings"
-if [ -e ${dir}/fail-$kind ]; then cat ${dir}/fail-$kind > "$images/$kind.log"; echo x > "$log"; exit 1; fi
-if [ $kind = restore ]; then exec env -i lxc-start -P "$path" -n "$name" -d; fi
-[ -e ${dir}/slow ] && sleep "$(cat ${dir}/slow)"
-pid=$(lxc-info -P "$path" -n "$name" -p -H)
-[ -n "$script" ] && CRTOOLS_SCRIPT_ACTION=post-dump "$script"
-echo memory > "$images/pages-1.img"
-[ -n "$stop" ] && kill -9 "$pid"
-printf '${stats}' > "$images/stats-dump"
+if [ -e ${dir}/fail-restore ]; then cat ${dir}/fail-restore > "$images/restore.log"; echo x > "$log"; exit 1; fi
+exec env -i lxc-start -P "$path" -n "$name" -d
 `;
 
 export function fakeCheckpoint(dir: string): FakeCheckpoint {

@@ -1,5 +1,13 @@
-// Checkpoints LXC containers with lxc-checkpoint, which drives CRIU, and restores them. criu.ts has CRIU's settings and output.
-import { checkpointArgv, preDumpArgv, preDumpLog } from '../checkpoint/commands.ts';
+// Checkpoints LXC containers with CRIU, and restores them with lxc-checkpoint, which drives CRIU.
+import {
+  bindTargets,
+  dumpArgv,
+  dumpLog,
+  preDumpArgv,
+  preDumpLog,
+  restoreArgv,
+  restoreLog,
+} from '../checkpoint/commands.ts';
 import { imagesOf, linkTo, makeImagesDir, makeRoundsPassable } from '../checkpoint/images.ts';
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -47,6 +55,12 @@ const storing = 'Cannot checkpoint';
 const restoring = 'Cannot restore the checkpoint of';
 
 type CheckpointOptions = Parameters<Checkpoints['checkpoint']>[1];
+
+interface Dump extends Pick<CheckpointOptions, 'dir' | 'leave'> {
+  readonly name: string;
+  readonly settings: string;
+  readonly logFile: string | undefined;
+}
 
 /** For a big container on a slow disk. */
 const checkpointTimeoutMs = 30 * 60_000;
@@ -101,35 +115,44 @@ export class LxcCheckpoints implements Checkpoints {
       const wait = this.#book.nextStop(name);
       const settings = await this.#probe.settings(programs.criu, { previous: linkTo(dir, previous) });
       try {
-        await this.#runTool(programs, {
-          name,
-          dir,
-          args: this.#leaveArgs(name, leave),
-          settings,
-          what: storing,
-          logFile,
-        });
+        await this.#dump(programs, { name, dir, leave, settings, logFile });
         if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.paths.group(name), true, freezeTimeoutMs);
         return wait;
       } catch (error) {
-        // Stops listening: the exit is not awaited.
+        // Ends the listening: the exit is not awaited.
         wait(0, AbortSignal.abort()).catch(() => {});
         await this.#thaw(name);
-        if (!(await this.#isUnknownGroup(name))) throw error;
-        const why = 'this version of LXC cannot store a container that it restored from a checkpoint: restart it first';
-        throw new DriverError('Failed', `${storing} container "${name}"`, new Error(why));
+        throw error;
       }
     });
     if (leave === 'stopped') await ended(exitTimeoutMs, new AbortController().signal);
     else ended(0, AbortSignal.abort()).catch(() => {});
   }
 
-  #leaveArgs(name: string, leave: CheckpointOptions['leave']): readonly string[] {
-    if (leave === 'stopped') return ['--stop'];
-    if (leave === 'running') return [];
-    // The script runs while all processes are frozen: thawed later, they resume from the stored memory.
+  /** Not by lxc-checkpoint: on cgroup v2 LXC 5.0 does not know the group of a container that it restored. */
+  async #dump({ criu }: FoundPrograms, { name, dir, leave, settings, logFile }: Dump): Promise<void> {
+    const { paths } = this.#deps;
+    const images = makeImagesDir(dir);
+    const argv = dumpArgv(criu, {
+      images,
+      initPid: this.#book.need(name).initPid,
+      freezeGroup: this.#freezerDir(name),
+      binds: bindTargets(textOrNothing(paths.configFile(name))),
+      isStopped: leave === 'stopped',
+      script: leave === 'frozen' ? this.#freezeScript(name) : undefined,
+    });
+    const log = join(images, dumpLog);
+    await this.#run({ argv, settings, name, what: storing, criu, log, logFile });
+  }
+
+  #freezerDir(name: string): string {
+    return groupDir(this.#deps.tree, 'freezer', this.#deps.paths.group(name)) ?? '';
+  }
+
+  /** Runs while all processes stand still: frozen then and thawed later, they continue from the stored memory. */
+  #freezeScript(name: string): string {
     const { tree, paths } = this.#deps;
-    const dir = groupDir(tree, 'freezer', paths.group(name)) ?? '';
+    const dir = this.#freezerDir(name);
     const freeze =
       tree.version === 1
         ? `echo FROZEN > ${quoteShell(`${dir}/freezer.state`)}`
@@ -138,7 +161,7 @@ export class LxcCheckpoints implements Checkpoints {
     writeFileSync(script, `#!/bin/sh\n[ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0\n${freeze}\n`, {
       mode: 0o700,
     });
-    return [`--action-script=${script}`];
+    return script;
   }
 
   async restore(
@@ -160,7 +183,7 @@ export class LxcCheckpoints implements Checkpoints {
         const { tree, paths } = this.#deps;
         const group = tree.version === 1 ? undefined : `/${paths.initGroup(run.name)}`;
         const settings = await this.#probe.settings(programs.criu, { group });
-        await this.#runTool(programs, { name: run.name, dir, args: ['--restore'], settings, what: restoring, logFile });
+        await this.#restore(programs, { name: run.name, dir, settings, logFile });
       } catch (error) {
         throw error instanceof DriverError ? error : startFailure(run, String(error));
       }
@@ -181,8 +204,11 @@ export class LxcCheckpoints implements Checkpoints {
       .map(Number)
       .filter((pid) => {
         const line = readCommandLine(pid);
-        const isOurs = line.includes('lxc-checkpoint') && line.includes(` -P ${this.#deps.paths.lxcPath} `);
-        return isOurs && !line.includes(' --restore') && readProcess(pid)?.isZombie === false;
+        const { lxcPath, groupRoot } = this.#deps.paths;
+        const isTool =
+          line.includes('lxc-checkpoint') && line.includes(` -P ${lxcPath} `) && !line.includes(' --restore');
+        const isDump = line.includes('criu dump ') && line.includes(`/${groupRoot}/`);
+        return (isTool || isDump) && readProcess(pid)?.isZombie === false;
       });
   }
 
@@ -208,40 +234,21 @@ export class LxcCheckpoints implements Checkpoints {
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
   }
 
-  /** The monitor of a restored container does not know its group on cgroup v2 (LXC 5.0); a dump asks for it, and fails. */
-  async #isUnknownGroup(name: string): Promise<boolean> {
-    const { tree, paths } = this.#deps;
-    if (tree.version === 1) return false;
-    const argv = ['lxc-cgroup', '-q', '-P', paths.lxcPath, '-n', paths.key(name), 'memory.current'];
-    const { code } = await exec(argv, { cwd: '/', okCodes: [0, 1] }).catch(() => ({ code: 0 }));
-    return code !== 0;
-  }
-
   async #thaw(name: string): Promise<void> {
     const group = this.#deps.paths.group(name);
     if (isFrozen(this.#deps.tree, group))
       await setFrozen(this.#deps.tree, group, false, freezeTimeoutMs).catch(() => {});
   }
 
-  async #runTool(
+  async #restore(
     { criu, lxcCheckpoint }: FoundPrograms,
-    work: {
-      readonly name: string;
-      readonly dir: string;
-      readonly args: readonly string[];
-      readonly settings: string;
-      readonly what: string;
-      readonly logFile: string | undefined;
-    },
+    { name, dir, settings, logFile }: Omit<Dump, 'leave'>,
   ): Promise<void> {
-    const { name, dir, args, settings, what, logFile } = work;
     const { paths } = this.#deps;
     const images = makeImagesDir(dir);
-    const kind = args.includes('--restore') ? 'restore' : 'dump';
-    const toolLog = join(dir, `lxc-${kind}.log`);
-    const place = { lxcPath: paths.lxcPath, key: paths.key(name), images, toolLog, args };
-    const argv = checkpointArgv(lxcCheckpoint, place);
-    await this.#run({ argv, settings, name, what, criu, log: join(images, `${kind}.log`), toolLog, logFile });
+    const toolLog = join(dir, 'lxc-restore.log');
+    const argv = restoreArgv(lxcCheckpoint, { lxcPath: paths.lxcPath, key: paths.key(name), images, toolLog });
+    await this.#run({ argv, settings, name, what: restoring, criu, log: join(images, restoreLog), toolLog, logFile });
   }
 
   async #run(work: {

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CriuProbe, reasonsIn, unchangedPercent } from '../../../../server/drivers/runtime/checkpoint/criu.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
-import { checkpointArgv, preDumpArgv } from '../../../../server/drivers/runtime/checkpoint/commands.ts';
+import {
+  bindTargets,
+  dumpArgv,
+  preDumpArgv,
+  restoreArgv,
+} from '../../../../server/drivers/runtime/checkpoint/commands.ts';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
@@ -83,18 +88,19 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
     const first = await open();
     try {
       const run = { ...(await harness.prepare('o1')), config: { 'raw.lxc': 'lxc.console.path=none' } };
-      await first.start(run, never);
+      const { initPid } = await first.start(run, never);
       await first.close();
       fake.slow(1);
       const dir = join(harness.base, 'state');
       mkdirSync(join(dir, 'images'), { recursive: true });
-      const place = { lxcPath: harness.paths.lxcPath, key: 'o1', images: join(dir, 'images'), toolLog: '/dev/null' };
-      const [program = '', ...args] = checkpointArgv(fake.programs.lxcCheckpoint ?? '', { ...place, args: ['--stop'] });
+      const freezeGroup = `/sys/fs/cgroup/${harness.paths.group('o1')}`;
+      const place = { images: join(dir, 'images'), initPid, freezeGroup, binds: [], isStopped: true };
+      const [program = '', ...args] = dumpArgv(fake.programs.criu ?? '', place);
       writeFileSync(join(dir, 'criu.conf'), '');
       const env = { ...process.env, CRIU_CONFIG_FILE: join(dir, 'criu.conf') };
       const child = spawn(program, args, { detached: true, stdio: 'ignore', env });
       child.unref();
-      await until(() => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('--stop'));
+      await until(() => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('--tree'));
       const second = await open();
       await second.recover(['o1']);
       expect([second.probe('o1').status, second.checkpoints?.isComplete(dir)]).toEqual(['stopped', true]);
@@ -202,6 +208,24 @@ describe('CRIU', () => {
     );
   });
 
+  test('a dump names the bind mounts of the configuration as lxc-checkpoint does', () => {
+    const config = [
+      'lxc.mount.auto = proc:rw',
+      'lxc.mount.entry = /dev/fuse dev/fuse none bind,create=file,optional 0 0',
+      'lxc.mount.entry = tmpfs run tmpfs size=1m 0 0',
+      '  lxc.mount.entry=/srv/a\\040b mnt/a\\040b none rbind,ro 0 0',
+    ].join('\n');
+    expect(bindTargets(config)).toEqual(['dev/fuse', 'mnt/a b']);
+    const place = { images: '/d/images', initPid: 7, freezeGroup: '/sys/fs/cgroup/gantry/x/c', binds: ['mnt/a b'] };
+    expect(dumpArgv('/usr/sbin/criu', { ...place, isStopped: false, script: '/s' }).join(' ')).toBe(
+      '/usr/sbin/criu dump --tree=7 --images-dir=/d/images --log-file=dump.log --tcp-established --file-locks --link-remap --force-irmap' +
+        ' --skip-in-flight --manage-cgroups=full --enable-external-sharing --enable-external-masters --enable-fs=hugetlbfs' +
+        ' --enable-fs=tracefs --ext-mount-map=auto --freeze-cgroup=/sys/fs/cgroup/gantry/x/c --ext-mount-map=/mnt/a b:mnt/a b' +
+        ' --leave-running --action-script=/s',
+    );
+    expect(dumpArgv('criu', { ...place, isStopped: true }).at(-1)).toBe('--ext-mount-map=/mnt/a b:mnt/a b');
+  });
+
   test('a missing CRIU, or one without its tools, is named', async () => {
     const fake = fakeCheckpoint(join(dir, 'lacking'));
     const gone = join(dir, 'gone');
@@ -238,16 +262,10 @@ describe('CRIU', () => {
     }
   });
 
-  test('CRIU runs through LXC with paths and without a shell, and finds earlier pre-dumps by a relative link', () => {
-    const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
-    expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
-      ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([
-        '-o',
-        '/s/lxc-dump.log',
-        '-l',
-        'WARN',
-        '--stop',
-      ]),
+  test('CRIU restores through LXC with paths and without a shell', () => {
+    const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-restore.log' };
+    expect(restoreArgv('/usr/bin/lxc-checkpoint', place).join(' ')).toBe(
+      '/usr/bin/lxc-checkpoint -q -P /run/x -n a@27b -D /s/images -o /s/lxc-restore.log -l WARN --restore',
     );
     expect(preDumpArgv('/usr/sbin/criu', 7, '/s/images')).toEqual(
       expect.arrayContaining(['pre-dump', '--tree', '7', '--images-dir', '/s/images', '--track-mem']),
