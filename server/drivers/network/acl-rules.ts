@@ -26,17 +26,23 @@ export interface AclPlan {
 export function aclChains(network: string, plan: AclPlan): readonly string[] {
   const [from, to] = [`iifname "${network}"`, `oifname "${network}"`];
   return [
-    ...block('acl', [
-      'ct state established,related accept',
-      ...aclActions.flatMap((action) => rulesOf(network, plan, action)),
-      ...aclDirections.map((direction) => defaultRule(network, direction, plan.defaults[direction])),
-    ]),
+    ...rulesChain(network, plan),
     ...block('acl_in', [hook('input'), ...serviceRules(from, 'in'), `${from} jump acl`]),
     ...block('acl_out', [hook('output'), ...serviceRules(to, 'out'), `${to} jump acl`]),
     // Frames between two ports of the bridge come by here under br_netfilter alone.
     ...block('acl_fwd', [hook('forward'), `${from} ${to} accept`, `${from} jump acl`, `${to} jump acl`]),
   ];
 }
+
+/** The one chain that depends on rules and defaults. */
+export const rulesChain = (network: string, plan: AclPlan): readonly string[] =>
+  block(rulesChainName, [
+    'ct state established,related accept',
+    ...aclActions.flatMap((action) => rulesOf(network, plan, action)),
+    ...aclDirections.map((direction) => defaultRule(network, direction, plan.defaults[direction])),
+  ]);
+
+export const rulesChainName = 'acl';
 
 const hook = (name: string): string => `type filter hook ${name} priority 0; policy accept;`;
 const block = (name: string, rules: readonly string[]): readonly string[] => [

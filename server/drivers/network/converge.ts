@@ -9,8 +9,8 @@ import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './
 import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import { passDocker } from './docker-user.ts';
-import { renderFirewall } from './firewall.ts';
-import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { renderFirewall, renderRulesChange } from './firewall.ts';
+import { ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
 import {
   addressCommands,
   bridgeCommands,
@@ -35,11 +35,18 @@ export interface ConvergeDeps {
 /** Replaces the rules of a network that is up, and remembers by which ACLs. */
 export async function convergeRules({ files }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
   const record = await files.read(spec.name);
-  if (record === undefined || (await readLink(spec.name)) === undefined)
+  if (record === undefined || readHwaddr(spec.name) === undefined)
     throw new DriverError('NotFound', `network ${spec.name} is not up: its rules cannot be set`);
-  await nftApply(`set the firewall of network ${spec.name}`, renderFirewall(planNetwork(spec)));
+  const plan = planNetwork(spec);
+  const what = `set the firewall of network ${spec.name}`;
+  const change = renderRulesChange(plan);
+  // The table may lack the chain, or be gone: somebody flushed the rules of the host.
+  const isChanged = change !== undefined && (await nftApply(what, change).then(isTrue, () => false));
+  if (!isChanged) await nftApply(what, renderFirewall(plan));
   await files.write(spec.name, { ...record, acls: spec.acls ?? [] });
 }
+
+const isTrue = (): boolean => true;
 
 export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: AbortSignal): Promise<void> {
   const { files } = deps;

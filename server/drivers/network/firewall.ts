@@ -1,6 +1,6 @@
 // Renders the nftables rules of one network; pure. One table per network, replaced as a whole in one transaction.
 import { formatCidr, subnetOf } from '../../api/text/ip.ts';
-import { aclChains } from './acl-rules.ts';
+import { aclChains, rulesChain, rulesChainName } from './acl-rules.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
 
 export function firewallTable(name: string): string {
@@ -30,9 +30,18 @@ export function renderFirewall(plan: NetworkPlan): string {
     ...(['before', 'after'] as const).flatMap((order) => natChain(plan, order)),
     ...(plan.acls === undefined ? [] : aclChains(plan.name, plan.acls)),
   ];
-  const table = firewallTable(plan.name);
-  return `${renderFirewallRemoval(plan.name)}table inet ${table} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;
+  return `${renderFirewallRemoval(plan.name)}${tableWith(plan.name, chains)}`;
 }
+
+/** Text for `nft -f -` that changes the rules of the ACLs alone, in a table that is there with chains for them. The kernel is asked for less
+ *  than by a new table: hooks stay. Undefined: the network has no ACLs. */
+export const renderRulesChange = ({ name, acls }: NetworkPlan): string | undefined =>
+  acls === undefined
+    ? undefined
+    : `flush chain inet ${firewallTable(name)} ${rulesChainName}\n${tableWith(name, rulesChain(name, acls))}`;
+
+const tableWith = (name: string, chains: readonly string[]): string =>
+  `table inet ${firewallTable(name)} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;
 
 function chain(name: string, type: string, hook: string, priority: number, rules: readonly string[]): string[] {
   if (rules.length === 0) return [];

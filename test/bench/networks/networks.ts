@@ -27,6 +27,7 @@ export const networksGroup: Group = async (context) => [
     const starts: Record<string, readonly number[]> = {};
     for (const server of servers) starts[server.name] = [await startAll(context, containers, server, count)];
     const traffic = await carry(context, servers);
+    const changes = await changeAcls(context, servers);
     for (const server of servers) {
       const all = Array.from({ length: count }, (_, index) => index);
       await inParallel(all, (index) => containers.act('stop', true)(server, index), context.signal);
@@ -40,6 +41,13 @@ export const networksGroup: Group = async (context) => [
         atMost: 1000,
       },
       ...traffic,
+      {
+        group,
+        what: `change an ACL through the API, ${count} containers on its bridge`,
+        unit: 'ms',
+        samples: changes,
+        atMost: 20,
+      },
     ];
   })),
   ...(await ruleRows(context)),
@@ -61,6 +69,43 @@ async function startAll(
   };
   const times = (await timesOf(count, start, signal)).toSorted((a, b) => a - b);
   return times[Math.ceil(count * 0.95) - 1] ?? Number.NaN;
+}
+
+/** Each change has another port. */
+async function changeAcls({ say, signal }: BenchContext, servers: readonly Server[]) {
+  say('networks: changes of an ACL');
+  const acl = 'gtyb-web';
+  const networks = new Map<Server, string>();
+  const setAcls = ({ wire }: Server, network: string, value: string): Promise<unknown> =>
+    wire.change('PATCH', `/1.0/networks/${network}`, { config: { 'security.acls': value } });
+  for (const server of servers) {
+    const { expanded_devices: devices } = (await server.wire.get(pathOf(0))) as {
+      expanded_devices: { eth0: { parent: string } };
+    };
+    networks.set(server, devices.eth0.parent);
+    await server.wire.change('POST', '/1.0/network-acls', { name: acl });
+    await setAcls(server, devices.eth0.parent, acl);
+  }
+  try {
+    const rule = (port: number): object => ({
+      action: 'allow',
+      state: 'enabled',
+      protocol: 'tcp',
+      destination_port: `${port}`,
+    });
+    return await takingTurns(
+      servers,
+      { count: 40, block: 10 },
+      ({ wire }, index) =>
+        wire.change('PATCH', `/1.0/network-acls/${acl}`, { ingress: [rule(8000 + index), rule(443)] }),
+      signal,
+    );
+  } finally {
+    for (const [server, network] of networks) {
+      await setAcls(server, network, '');
+      await server.wire.change('DELETE', `/1.0/network-acls/${acl}`);
+    }
+  }
 }
 
 interface Found {

@@ -126,6 +126,20 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
     expect(await pings(inside, beyond)).toBe(false);
   });
 
+  test('a change of rules leaves the other chains of the network alone, and makes a table again that is gone', async () => {
+    const table = ['table', 'inet', `gantry_${name}`];
+    const handles = async (): Promise<readonly string[]> =>
+      (await exec(['nft', '-a', 'list', ...table])).stdout.split('\n').filter((line) => /^table|chain /.test(line));
+    await driver.setRules(spec({ egress: [rule({ protocol: 'icmp4' })] }));
+    const before = await handles();
+    await driver.setRules(spec({ ingress: [rule({ protocol: 'tcp', destination_port: '8080' })] }));
+    expect(await handles()).toEqual(before);
+    expect([await pings(inside, beyond), await connects(outside, address)]).toEqual([false, true]);
+    await exec(['nft', 'delete', ...table]);
+    await driver.setRules(spec({ egress: [rule({ protocol: 'icmp4' })] }));
+    expect([await pings(inside, beyond), await connects(outside, address)]).toEqual([true, false]);
+  });
+
   test('a driver that failed to change a network leaves the rules as they were', async () => {
     await driver.up(spec({ egress: [rule({ protocol: 'icmp4' })] }), never);
     const broken = spec({}, { 'raw.dnsmasq': 'no-such-option=1' });
