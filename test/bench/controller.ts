@@ -15,7 +15,14 @@ const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
 const objects = 100;
 /** Daemons of one process. */
 const perProcess = 25;
-const restMs = 20_000;
+/** A claim on a host is renewed within three minutes: less would leave that out. */
+const restMs = 190_000;
+const batch = 100;
+/** What is asked of a controller with up to 100 hosts, and with up to 1,000. */
+const targets = [
+  { restMs: 200, memoryMb: 250, commitMs: 5000 },
+  { restMs: 300, memoryMb: 1024, commitMs: 60_000 },
+] as const;
 const drifts = 40;
 const limitMs = 180_000;
 
@@ -69,7 +76,7 @@ async function writeConfig(folder: string, hosts: readonly Host[]): Promise<void
     join(folder, 'gantry.yaml'),
     `hosts: { file: hosts.yaml }
 sources: [{ name: bench, directory: { path: manifests, interval: 1s } }]
-sets: [{ name: bench, source: bench, retry: { first: 1s } }]
+sets: [{ name: bench, source: bench, retry: { first: 1s }, rollout: { batches: ${batch} } }]
 `,
   );
 }
@@ -101,9 +108,12 @@ async function measured(
   const restingMs = (processorMs(pid) - before) / (restMs / 1000);
   const memoryMb = residentMb(pid);
   const commits: number[] = [];
+  const commitCosts: number[] = [];
   for (const note of ['b', 'c', 'd']) {
+    const fromMs = processorMs(pid);
     await writeManifests(folder, note);
     commits.push(await all('p0', note));
+    commitCosts.push((processorMs(pid) - fromMs) / hosts.length);
     await sleep(3000, undefined, { signal });
   }
   const heals: number[] = [];
@@ -122,11 +132,13 @@ async function measured(
     samples: { 'gantry sim': samples },
     ...(atMost === undefined ? {} : { atMost }),
   });
+  const target = hosts.length > 100 ? targets[1] : targets[0];
   return [
     row('everything made', 'ms', [firstMs]),
-    row('processor time a second at rest', 'ms', [restingMs], 200),
-    row('resident memory', 'MB', [memoryMb], 300),
-    row('a commit is on all hosts', 'ms', commits, 10_000),
+    row('processor time a second at rest', 'ms', [restingMs], target.restMs),
+    row('resident memory', 'MB', [memoryMb], target.memoryMb),
+    row('a commit is on all hosts', 'ms', commits, target.commitMs),
+    row('processor time of a commit, a host', 'ms', commitCosts),
     row('drift is healed, 95th percentile', 'ms', [p95], 2000),
   ];
 }
