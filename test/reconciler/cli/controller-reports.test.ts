@@ -214,7 +214,7 @@ describe('history and logs', () => {
     expect(await jsonOf('logs')).toMatchObject([{ '@level': 'info', '@message': 'first', type: 'log', set: 'web' }]);
     expect(await ask('logs', '--level', 'loud')).toMatchObject({
       code: 64,
-      stderr: expect.stringContaining('none of debug'),
+      stderr: expect.stringContaining('not one of debug'),
     });
     let stop = (): void => {};
     let text = '';

@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     await makeProfile('one');
     const address = newAddress();
     const moved = await store('migrate', '--to', address);
-    expect(moved).toMatchObject({ code: 0, err: expect.stringContaining('containers run on') });
+    expect(moved).toMatchObject({ code: 0, err: expect.stringContaining('containers keep running') });
     expect(moved.out).toMatch(/^[0-9]+ records are in etcd:\/\//);
     expect((await child?.exited)?.code).toBe(0);
     await start();

@@ -78,7 +78,7 @@ test('A wrong command is refused with the reason', async () => {
   await two.a.daemon.ok('PUT', '/1.0/containers/stays/state', { action: 'start' });
   for (const [argv, code, text] of [
     [['copy', 'stays'], 64, /another name, or --target-host/],
-    [['copy', 'stays', 'x', '--mode', 'fly'], 64, /none of pull, push, relay/],
+    [['copy', 'stays', 'x', '--mode', 'fly'], 64, /not one of pull, push, relay/],
     [['copy', 'stays', 'x', '--target-server-cert', 'ab'], 64, /need --target-host/],
     [['copy', 'stays', 'a/b'], 64, /cannot be the name/],
     [['copy', 'nobody', 'x'], 1, /nobody was not found/],

@@ -235,9 +235,14 @@ describe('data that a tenant sends', () => {
       const kept = Object.keys(found).filter((key) => key.startsWith('volatile.'));
       expect(
         kept.filter(
-          (key) => !/^volatile\.(apply_template|last_state\.idmap|cloud-init\.instance-id|.*hwaddr)$/.test(key),
+          (key) =>
+            !/^volatile\.(apply_template|last_state\.idmap|idmap\.(base|next)|cloud-init\.instance-id|.*hwaddr)$/.test(
+              key,
+            ),
         ),
       ).toEqual([]);
+      // The daemon's own, not what was sent.
+      expect(found['volatile.idmap.next'] ?? '').not.toContain('"Hostid":0,');
       expect(found['volatile.last_state.idmap']).toBe('[]');
       expect(found['volatile.cloud-init.instance-id'] ?? '').toMatch(/^([0-9a-f-]{36})?$/);
     }
