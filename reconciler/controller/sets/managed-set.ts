@@ -3,7 +3,6 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import { HostClaim } from '../hosts/host-claim.ts';
@@ -31,7 +30,6 @@ import { SetRecords } from './set-records.ts';
 import { SetReports } from './set-reports.ts';
 import { SetRevisions, type RollbackOrder } from './set-revisions.ts';
 import { StoredSet } from './stored-set.ts';
-import { watchVault } from './vault-watch.ts';
 import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
 import { SetApprovals } from './set-approvals.ts';
 import type { RecordLog } from './state-file.ts';
@@ -73,7 +71,6 @@ export class ManagedSet {
   readonly #hooks: SetHooks;
   readonly #revisions: SetRevisions;
   readonly #reports: SetReports;
-  readonly #vault: VaultSecrets | undefined;
   /** The author of its runs. */
   readonly #self: string;
   #endReason: string | undefined;
@@ -133,11 +130,9 @@ export class ManagedSet {
       by: this.#self,
       nowMs,
     });
-    this.#vault = config.vault === undefined ? undefined : new VaultSecrets(config.vault);
     this.#revisions = new SetRevisions({
       config,
       source,
-      vault: this.#vault,
       stored: this.#stored,
       hosts: this.hosts,
       rollouts: this.#rollouts,
@@ -147,6 +142,7 @@ export class ManagedSet {
         this.#stateChanged();
       },
       onError: (message) => this.#reports.log('error', message),
+      onWarning: (message) => this.#reports.log('warn', message),
       nowMs,
     });
   }
@@ -259,31 +255,16 @@ export class ManagedSet {
   async run(signal: AbortSignal): Promise<void> {
     this.#end = signal;
     this.#hosts.begin(signal);
-    const watching = this.#watchVault(signal);
+    const watching = this.#revisions.watchVault({ kind: 'sync', reason: 'secret rotated', by: this.#self }, signal);
     await untilAborted(signal);
     await this.#hosts.ended();
     await watching;
-    await this.#revisions.idle();
-    await this.#vault?.close();
+    await this.#revisions.close();
     if (this.#endReason !== undefined) {
       this.#rollouts.stop(this.#endReason);
       this.#records.runs.endAll(this.#endReason, this.#deps.nowMs());
     }
     await Promise.all([this.#stored.flush(), this.#records.flush()]);
-  }
-
-  async #watchVault(signal: AbortSignal): Promise<void> {
-    const { vault, isLeaving } = this.config;
-    if (vault === undefined || isLeaving === true) return;
-    const start: StartPart = { kind: 'sync', reason: 'secret rotated', by: this.#self };
-    await watchVault(
-      {
-        intervalMs: vault.intervalMs,
-        look: (end) => this.#revisions.lookAtVault(start, end),
-        onError: (message) => this.#reports.log('warn', message),
-      },
-      signal,
-    );
   }
 
   /** Takes a new list of hosts. Hosts that stay are not interrupted; objects on hosts that leave stay there. */

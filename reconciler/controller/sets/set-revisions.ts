@@ -3,7 +3,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
-import type { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
+import { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import type { Source } from '../sources/source.ts';
 import { loadRevision, nothingFor, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
@@ -11,6 +11,7 @@ import type { Rollouts, StartPart } from './rollouts.ts';
 import type { Run } from './run.ts';
 import type { KnownRevision } from '../decide/set-state.ts';
 import type { StoredSet } from './stored-set.ts';
+import { watchVault } from './vault-watch.ts';
 
 export interface SetRevisionsDeps {
   readonly config: SetConfig;
@@ -18,12 +19,12 @@ export interface SetRevisionsDeps {
   readonly stored: StoredSet;
   readonly hosts: readonly SetOnHost[];
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
-  readonly vault?: VaultSecrets | undefined;
   /** False while another controller is the active one; this one then takes no revision. */
   readonly isActive: () => boolean;
   /** Called once for each list of problems. */
   readonly onRefused: (revision: string, problems: readonly string[]) => void;
   readonly onError: (message: string) => void;
+  readonly onWarning: (message: string) => void;
   readonly nowMs: () => number;
 }
 
@@ -47,9 +48,13 @@ export class SetRevisions {
   #working: Promise<unknown> = Promise.resolve();
   /** The values of Vault in the documents in force. */
   #fromVault: ReadonlyMap<string, string> = new Map();
+  readonly #vault: VaultSecrets | undefined;
+  #isClosed = false;
 
   constructor(deps: SetRevisionsDeps) {
     this.#deps = deps;
+    const { vault } = deps.config;
+    this.#vault = vault === undefined ? undefined : new VaultSecrets(vault);
   }
 
   /** Why the newest revision is not in force; empty when it is. */
@@ -113,11 +118,23 @@ export class SetRevisions {
     }
   }
 
-  /** Rolls the revision in force out again when values in Vault have changed. Rejects when Vault does not answer. */
-  async lookAtVault(start: StartPart, signal: AbortSignal): Promise<void> {
-    const { vault, isActive } = this.#deps;
-    if (vault === undefined || !isActive() || !(await vault.differs(this.#fromVault, signal))) return;
-    await this.bring(start, signal, 'A secret was rotated.');
+  /** Rolls the revision in force out again whenever values in Vault have changed. Ends when `signal` fires; never rejects. */
+  async watchVault(start: StartPart, signal: AbortSignal): Promise<void> {
+    const { config, isActive, onWarning } = this.#deps;
+    const vault = this.#vault;
+    if (config.vault === undefined || vault === undefined || config.isLeaving === true) return;
+    const look = async (end: AbortSignal): Promise<void> => {
+      if (!isActive() || !(await vault.differs(this.#fromVault, end))) return;
+      await this.bring(start, end, 'A secret was rotated.');
+    };
+    await watchVault({ intervalMs: config.vault.intervalMs, look, onError: onWarning }, signal);
+  }
+
+  /** Lets the current change end, and gives up the token of Vault. A rollout that fails later withdraws nothing: the state may have a new owner. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.idle();
+    await this.#vault?.close();
   }
 
   /** Takes a new revision of the source. One with problems changes nothing. */
@@ -175,7 +192,7 @@ export class SetRevisions {
       config,
       hosts.map(({ link }) => link.host),
       signal,
-      this.#deps.vault,
+      this.#vault,
     );
   }
 
@@ -191,7 +208,7 @@ export class SetRevisions {
     return this.#inTurn(async () => {
       const { stored } = this.#deps;
       const { lastGood } = stored;
-      if (lastGood === undefined || stored.wanted !== from) return undefined;
+      if (this.#isClosed || lastGood === undefined || stored.wanted !== from) return undefined;
       const loaded = await this.#sound(lastGood.revision, new AbortController().signal);
       await stored.withdraw(from, lastGood);
       this.#fromVault = loaded.fromVault ?? new Map();

@@ -11,7 +11,7 @@ export interface VaultWatchDeps {
 
 /** Ends when `signal` fires; never rejects. */
 export async function watchVault({ intervalMs, look, onError }: VaultWatchDeps, signal: AbortSignal): Promise<void> {
-  let told: string | undefined;
+  let lastReason: string | undefined;
   for (;;) {
     // Sets do not all ask at the same time.
     await pause(intervalMs * (0.85 + 0.3 * Math.random()), signal).catch(() => undefined);
@@ -20,8 +20,8 @@ export async function watchVault({ intervalMs, look, onError }: VaultWatchDeps, 
       () => undefined,
       (error: unknown) => reasonOf(error),
     );
-    if (why !== undefined && why !== told && !signal.aborted)
+    if (why !== undefined && why !== lastReason && !signal.aborted)
       onError(`it cannot be seen whether its secrets were rotated: ${why}`);
-    told = why;
+    lastReason = why;
   }
 }

@@ -112,6 +112,7 @@ class World {
       isActive: () => !isEnded.value,
       onRefused: (_revision, problems) => this.wrong.push(...problems),
       onError: () => {},
+      onWarning: () => {},
       nowMs: () => 0,
     });
     this.#stored = stored;
@@ -157,7 +158,7 @@ class World {
     this.#rollouts.stop('over');
     const file = join(this.#folder, 'sets/web/state.json');
     const before = isKilled ? await readFile(file, 'utf8').catch(() => undefined) : undefined;
-    await this.#revisions.idle();
+    await this.#revisions.close();
     await this.#stored.flush();
     if (isKilled) await (before === undefined ? rm(file, { force: true }) : writeFile(file, before));
   }
