@@ -51,12 +51,20 @@ export async function withSecretKey<T>(
 
 const quiet = ['--batch', '--no-tty', '--quiet', '--pinentry-mode', 'error'];
 
-async function run(
+export interface GpgRun {
+  readonly code: number;
+  readonly out: Buffer;
+  /** The end of its messages. */
+  readonly said: string;
+}
+
+/** Throws GpgError if the program is missing. */
+export async function runGpg(
   [program = '', ...args]: readonly string[],
-  input: string,
+  input: string | Buffer,
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal | undefined,
-): Promise<Buffer> {
+): Promise<GpgRun> {
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env,
@@ -74,21 +82,28 @@ async function run(
   child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-2000)));
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
+  const missing = (cause: unknown): GpgError =>
+    new GpgError('the program gpg cannot be started: install the package gnupg', { cause });
   const code = await new Promise<number>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (status) => resolve(status ?? -1));
   }).catch((error: unknown) => {
     signal?.throwIfAborted();
-    throw new GpgError('the program gpg cannot be started: install the package gnupg', { cause: error });
+    throw missing(error);
   });
-  if (code === 0 && bytes <= maxBytes) return Buffer.concat(out);
-  throw new GpgError(
-    `gpg: ${
-      said
-        .trim()
-        .split('\n')
-        .at(-1)
-        ?.replace(/^gpg: /, '') ?? `it ended with ${code}`
-    }`,
-  );
+  // The wrappers exit with 127 if they do not find gpg.
+  if (code === 127) throw missing(new Error(said));
+  if (bytes > maxBytes) throw new GpgError(`gpg: its output has more than ${maxBytes} bytes`);
+  return { code, out: Buffer.concat(out), said: said.trim() };
+}
+
+/** The output of a run that succeeds. */
+async function run(...command: Parameters<typeof runGpg>): Promise<Buffer> {
+  const { code, out, said } = await runGpg(...command);
+  if (code === 0) return out;
+  const last = said
+    .split('\n')
+    .at(-1)
+    ?.replace(/^gpg: /, '');
+  throw new GpgError(`gpg: ${last ?? `it ended with ${code}`}`);
 }

@@ -85,8 +85,11 @@ export class VaultHttp {
     if (answer.status !== 307 && answer.status !== 308) return answer;
     // A standby node names the active one.
     const next = URL.canParse(answer.location ?? '', first.href) ? new URL(answer.location ?? '', first) : undefined;
-    if (next?.protocol !== first.protocol)
-      throw new VaultError('unreachable', `${this.host} sends on to an address that is not ${first.protocol}//`);
+    if (next?.protocol !== first.protocol || addressProblem(next.href) !== undefined)
+      throw new VaultError(
+        'unreachable',
+        `${this.host} redirects to an address that cannot be used: ${next?.origin ?? 'none'}`,
+      );
     return this.#send(next, call, signal);
   }
 

@@ -21,7 +21,11 @@ const orNone =
   };
 
 /** How many of them, and whether with a prefix length, depends on the kind: `nicRules`. */
-const addresses = (check: Check): Check => orNone(is.listOf((text) => check(text.split('/')[0] ?? '')));
+const addresses = (check: Check): Check => {
+  const one: Check = (text) => check(text.split('/')[0] ?? '');
+  const several = is.listOf(one);
+  return orNone((value) => (value.includes(',') ? several(value) : one(value)));
+};
 
 const addressDoc = (family: IpFamily): string =>
   `bridged: address that DHCP hands out; with security.ipv${family}_filtering, none: it may send no IPv${family} at all. ipvlan, routed: addresses that it has inside, separated by commas.`;

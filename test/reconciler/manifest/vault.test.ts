@@ -183,6 +183,10 @@ describe('a server', () => {
     const standby = await FakeVault.start();
     standby.activeAddress = vault.address;
     expect(await read(secrets(undefined, { address: standby.address }))).toBe('first');
+    standby.activeAddress = 'http://vault.example.org:8200';
+    await expect(read(secrets(undefined, { address: standby.address }))).rejects.toThrow(
+      'redirects to an address that cannot be used: http://vault.example.org:8200',
+    );
     await standby.close();
     vault.isSealed = true;
     await expect(read(secrets())).rejects.toThrow('answers 503: Vault is sealed');

@@ -38,7 +38,7 @@ export function hostRoutes(nic: NicRun): readonly HostRoute[] {
   return [...own, ...behind];
 }
 
-const isIpv6 = (text: string): boolean => text.includes(':');
+export const isIpv6 = (text: string): boolean => text.includes(':');
 
 /** Arguments of `ip` for one route of an interface. */
 export const routeArguments = (nic: NicRun, action: 'replace' | 'del', route: HostRoute): readonly string[] => [

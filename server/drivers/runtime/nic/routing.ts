@@ -7,8 +7,7 @@ import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { confOf, forwardIpv4, forwardIpv6, setSwitch } from '../../kernel-switches.ts';
 import { findProgram } from '../host/programs.ts';
-
-const isIpv6 = (text: string): boolean => text.includes(':');
+import { isIpv6 } from './routes.ts';
 
 /** Lines of `ip -batch` that make the host's side, right also when it is there. Pure. */
 export function hostSide({ routing, hostName }: NicRun): readonly string[] {

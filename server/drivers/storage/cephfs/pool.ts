@@ -153,22 +153,24 @@ async function mountPlace({ trees, mounts }: CephfsParts, pool: PoolSpec, makes:
   }
 }
 
-/** Undefined: the file system cannot be mounted as a whole. */
-async function atTop<T>(
+/** Mounts a directory of the CephFS while `use` works. */
+async function mountedMeanwhile<T>(
   mounts: CephfsMounts,
   place: CephfsPlace,
-  use: (top: string) => Promise<T>,
-): Promise<T | undefined> {
-  const top = await mkdtemp('/run/gantry-cephfs-');
+  use: (target: string) => Promise<T>,
+): Promise<T> {
+  const target = await mkdtemp('/run/gantry-cephfs-');
   try {
-    await mounts.mount({ ...place, path: '/' }, top);
-    return await use(top);
-  } catch {
-    return undefined;
+    await mounts.mount(place, target);
+    return await use(target);
   } finally {
-    await unmountDevice(top);
+    await unmountDevice(target);
   }
 }
+
+/** Undefined: the file system cannot be mounted as a whole. */
+const atTop = <T>(mounts: CephfsMounts, place: CephfsPlace, use: (top: string) => Promise<T>): Promise<T | undefined> =>
+  mountedMeanwhile(mounts, { ...place, path: '/' }, use).catch(() => undefined);
 
 const makeFolder = async (path: string): Promise<boolean> =>
   (await mkdir(path, { recursive: true, mode: 0o711 })) !== undefined;
@@ -184,15 +186,10 @@ async function openPlace({ trees, store }: CephfsParts, pool: PoolSpec): Promise
 /** The config of the pool that is there already. Leaves nothing mounted. */
 export async function findCephfsPool(mounts: CephfsMounts, pool: PoolSpec): Promise<Record<string, string>> {
   const config = await fillCephfsConfig(pool);
-  const look = await mkdtemp('/run/gantry-cephfs-');
-  try {
-    await mounts.mount(placeOf({ ...pool, config }), look);
-    if ((await readMark(look)) !== undefined) return config;
-  } catch (error) {
+  const mark = await mountedMeanwhile(mounts, placeOf({ ...pool, config }), readMark).catch((error: unknown) => {
     throw new DriverError('NotFound', `there is no pool ${pool.name}: ${config['source']} cannot be mounted`, error);
-  } finally {
-    await unmountDevice(look);
-  }
+  });
+  if (mark !== undefined) return config;
   throw new DriverError('NotFound', `there is no pool ${pool.name}: no pool was made in ${config['source']}`);
 }
 

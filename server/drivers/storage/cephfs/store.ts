@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec } from '../../../lib/exec.ts';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, recordsFolder } from '../layout.ts';
 import type { Kept, TreeStore } from '../mounted/store.ts';
@@ -80,7 +81,7 @@ export class CephfsStore implements TreeStore {
   async rename(pool: PoolSpec, from: string, to: string): Promise<void> {
     const [source, target] = [this.#snapshot(pool, from), this.#snapshot(pool, to)];
     if (source !== undefined && target !== undefined && (await statsOf(this.#plain(pool, from))) === undefined) {
-      // Those of a volume go along when it gets another name.
+      // The snapshots of a volume move with its directory.
       if (dirname(source) === dirname(target)) await rename(source, target);
       return;
     }
@@ -150,15 +151,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   });
 }
 
-async function statsOf(path: string) {
-  return lstat(path).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  });
-}
+const statsOf = (path: string) => lstat(path).catch(ifMissing);
 
-async function rmdirIfThere(path: string): Promise<void> {
-  await rmdir(path).catch((error: unknown) => {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  });
-}
+const rmdirIfThere = (path: string): Promise<void> => rmdir(path).catch(ifMissing);
