@@ -10,7 +10,7 @@ const groupSeconds = 5_400;
 
 const documents = [
   'kind: storage_pool\nname: lane-ceph\ndriver: ceph\nconfig: { ceph.osd.pg_num: 8 }',
-  on('on-ceph', 'lane-ceph').replace('40MiB', '96MiB'),
+  on('on-ceph', 'lane-ceph').replace('40MiB', '192MiB'),
 ];
 
 export const cephChecks: readonly Check[] = [
@@ -31,7 +31,7 @@ export const cephChecks: readonly Check[] = [
     async run(host) {
       expectMatch(await host.run(apply('ceph', documents.join('\n---\n')), 900), /Apply complete! 2 added/, 'apply');
       expectMatch(await host.run('rbd device list'), /lane-ceph .*on-ceph/, 'what is mapped');
-      const fill = 'dd if=/dev/urandom of=/root/much bs=1M count=128 conv=fsync 2>&1; rm /root/much';
+      const fill = 'dd if=/dev/urandom of=/root/much bs=1M count=256 conv=fsync 2>&1; rm /root/much';
       expectMatch(await host.run(`gantry exec on-ceph -- sh -c '${fill}'`, 600), /No space left/, 'what dd said');
     },
   },

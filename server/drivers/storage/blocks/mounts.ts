@@ -107,6 +107,10 @@ export async function shrinkFileSystem(
     } else await run(commands.shrinkBtrfs(path, bytes));
   } catch (error) {
     if (!(error instanceof ExecError) || !saysHoldsMore(error.stderr)) throw error;
-    throw new DriverError('Invalid', `it holds more than ${bytes} bytes: delete files, or give it more`, error);
+    throw new DriverError(
+      'Invalid',
+      `its files and the tables of ${fileSystem} need more than ${bytes} bytes: give it more, or delete files`,
+      error,
+    );
   }
 }
