@@ -41,12 +41,15 @@ export async function convergeRules({ files }: ConvergeDeps, spec: NetworkSpec):
   const what = `set the firewall of network ${spec.name}`;
   const change = renderRulesChange(plan);
   // The table may lack the chain, or be gone: somebody flushed the rules of the host.
-  const isChanged = change !== undefined && (await nftApply(what, change).then(isTrue, () => false));
+  const isChanged =
+    change !== undefined &&
+    (await nftApply(what, change).then(
+      () => true,
+      () => false,
+    ));
   if (!isChanged) await nftApply(what, renderFirewall(plan));
   await files.write(spec.name, { ...record, acls: spec.acls ?? [] });
 }
-
-const isTrue = (): boolean => true;
 
 export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: AbortSignal): Promise<void> {
   const { files } = deps;

@@ -18,7 +18,7 @@ import {
   vlanName,
 } from './commands.ts';
 import { attachPort, detachPort, isOvsBridge } from '../../openvswitch.ts';
-import { addRoutes, dropRoutes } from './routes.ts';
+import { addRoutes, dropRoutes, ip } from './routes.ts';
 import { checkAddresses, dropHostSide, hasProxies, hostSide, routeThrough } from './routing.ts';
 
 const isKernelBridge = (name: string): boolean => existsSync(`/sys/class/net/${name}/bridge`);
@@ -128,7 +128,7 @@ export async function rejoinHost(nics: readonly NicRun[], log: Log): Promise<voi
 export async function leaveHost(nic: NicRun): Promise<void> {
   await dropRoutes(nic);
   for (const line of dropHostSide(nic)) {
-    await exec([findProgram('ip') ?? 'ip', ...line.split(' ')], { ...limit, okCodes: [0, 1, 2, 255] });
+    await ip(line.split(' '), [0, 1, 2, 255]);
   }
 }
 

@@ -65,7 +65,7 @@ export const routeElsewhere = (listing: string, ours: string): string | undefine
   (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly RouteLine[])).find(({ dev }) => dev !== ours)?.dev;
 
 const limit = { timeoutMs: 15_000 };
-const ip = async (args: readonly string[], okCodes: readonly number[] = [0]): Promise<string> =>
+export const ip = async (args: readonly string[], okCodes: readonly number[] = [0]): Promise<string> =>
   (await exec([findProgram('ip') ?? 'ip', ...args], { ...limit, okCodes })).stdout;
 
 /** Idempotent. Throws DriverError Exists if the host reaches a subnet by another interface, Failed if the kernel refuses a route (IPv6 to a

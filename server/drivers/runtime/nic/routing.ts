@@ -2,12 +2,10 @@
 // parent. The routes themselves are in routes.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { exec } from '../../../lib/exec.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { confOf, forwardIpv4, forwardIpv6, setSwitch } from '../../kernel-switches.ts';
-import { findProgram } from '../host/programs.ts';
-import { isIpv6 } from './routes.ts';
+import { ip, isIpv6 } from './routes.ts';
 
 /** Lines of `ip -batch` that make the host's side, right also when it is there. Pure. */
 export function hostSide({ routing, hostName }: NicRun): readonly string[] {
@@ -19,7 +17,7 @@ export function hostSide({ routing, hostName }: NicRun): readonly string[] {
   ];
 }
 
-/** Takes away what does not go with the interface. Pure. */
+/** Commands that remove what outlives the interface. Pure. */
 export const dropHostSide = ({ routing }: NicRun): readonly string[] =>
   routing?.parent === undefined
     ? []
@@ -55,9 +53,8 @@ export async function routeThrough(nic: NicRun): Promise<void> {
   for (const { path, value } of routingSwitches(nic)) await setSwitch(path, value);
 }
 
-const limit = { timeoutMs: 15_000 };
-const ip = async (...args: readonly string[]): Promise<string> =>
-  (await exec([findProgram('ip') ?? 'ip', ...args], { ...limit, okCodes: [0, 1, 2, 255] })).stdout;
+/** A missing object is no error. */
+const look = (...args: readonly string[]): Promise<string> => ip(args, [0, 1, 2, 255]);
 
 /** Throws DriverError Exists for an address that the host has itself, or that answers in the network of the parent. */
 export async function checkAddresses(nic: NicRun): Promise<void> {
@@ -67,7 +64,7 @@ export async function checkAddresses(nic: NicRun): Promise<void> {
   };
   for (const address of addresses) {
     const family = isIpv6(address) ? '-6' : '-4';
-    if ((await ip(family, 'route', 'show', 'table', 'local', 'exact', address)).trim() !== '')
+    if ((await look(family, 'route', 'show', 'table', 'local', 'exact', address)).trim() !== '')
       fail(address, 'the host has');
   }
   if (parent === undefined) return;
@@ -84,17 +81,17 @@ const found = /\b(REACHABLE|STALE|DELAY|PROBE|PERMANENT)\b/;
 async function isNeighbour(address: string, parent: string): Promise<boolean> {
   const entry = ['to', address, 'dev', parent];
   const deadline = performance.now() + probeMs;
-  await ip('neighbour', 'replace', address, 'dev', parent, 'use');
+  await look('neighbour', 'replace', address, 'dev', parent, 'use');
   for (;;) {
-    const shown = await ip('neighbour', 'show', ...entry);
+    const shown = await look('neighbour', 'show', ...entry);
     if (found.test(shown)) return true;
     if (shown.includes('FAILED') || performance.now() > deadline) break;
     await sleep(20);
   }
-  await ip('neighbour', 'delete', address, 'dev', parent);
+  await look('neighbour', 'delete', address, 'dev', parent);
   return false;
 }
 
 /** Whether the host answers for addresses in the network of an interface. */
 export const hasProxies = async (name: string): Promise<boolean> =>
-  (await ip('neighbour', 'show', 'proxy', 'dev', name)).trim() !== '';
+  (await look('neighbour', 'show', 'proxy', 'dev', name)).trim() !== '';

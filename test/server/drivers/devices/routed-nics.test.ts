@@ -27,7 +27,7 @@ if (missing === undefined && !hasIpvlan) console.log('skipped: traffic of ipvlan
 
 const never = new AbortController().signal;
 const subnet = freeSubnet();
-const prefix6 = `fd42:fffe:${subnet.split('.').at(-1) ?? '0'}`;
+const prefix6 = `fd42:fffe:${subnet.split('.').slice(1).join('')}`;
 const [own, neighbour, host] = [`${subnet}.5`, `${subnet}.9`, `${subnet}.1`];
 const [own6, neighbour6] = [`${prefix6}::5`, `${prefix6}::9`];
 const parent = `gtyr${process.pid % 100_000}`;
