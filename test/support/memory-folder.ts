@@ -1,6 +1,7 @@
 // Puts temporary files of tests in memory if there is enough: on ext4, finding free inodes among deleted ones took a tenth of a whole
 // run. Respects TMPDIR.
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, release } from 'node:os';
 import { join } from 'node:path';
 
@@ -34,6 +35,17 @@ export function keepTestsInMemory(): () => void {
   process.env['TMPDIR'] = folder;
   console.log(`tests keep their files in ${folder}`);
   return () => {
+    unmountRest(folder);
     rmSync(folder, { recursive: true, force: true });
   };
+}
+
+/** A test that failed in its setup may leave mounts, which would hide its own failure behind one of this removal. */
+function unmountRest(folder: string): void {
+  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n').reverse()) {
+    const target = line.split(' ')[1] ?? '';
+    if (!target.startsWith(`${folder}/`)) continue;
+    console.log(`a test left this mounted: ${target}`);
+    spawnSync('umount', ['-l', target]);
+  }
 }

@@ -126,7 +126,12 @@ export async function openBench(host: BenchHost): Promise<Bench> {
   mkdirSync(join(dir, 'shared'));
   writeFileSync(join(dir, 'shared', 'mark'), 'seen');
   const bench = new Bench(host === 'lxd' ? await startStockLxd() : await makeDaemon({ runtime: host }), dir);
-  await bench.apply();
+  try {
+    await bench.apply();
+  } catch (error) {
+    await bench.close();
+    throw error;
+  }
   return bench;
 }
 

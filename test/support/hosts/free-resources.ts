@@ -1,6 +1,8 @@
 // Picks free resources of the machine at run time: subnets that no interface or route has, and ports without a listener.
 import { execFileSync } from 'node:child_process';
-import { networkInterfaces } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
 
 /** Subnets of the machine's interfaces and routes; default routes include everything and are ignored. */
@@ -28,6 +30,34 @@ function routes(): readonly string[] {
 /** The results of `freeSubnet` in this process: their networks may not exist yet. */
 const given = new Set<string>();
 
+/** One file a reserved subnet, with the pid of its owner: test files of other processes pick theirs at the same time. */
+const reservations = join(tmpdir(), 'gantry-subnets');
+
+/** Reserves the subnet for this process until it ends. False if another process that runs has it. */
+function reserve(prefix: string): boolean {
+  const file = join(reservations, prefix);
+  mkdirSync(reservations, { recursive: true });
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (isRunning(Number(readFileSync(file, 'utf8')))) return false;
+    writeFileSync(file, String(process.pid));
+  }
+  if (given.size === 0)
+    process.once('exit', () => given.forEach((one) => rmSync(join(reservations, one), { force: true })));
+  given.add(prefix);
+  return true;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Whether 10.x.y.0/24, given by its first three numbers, is unused on this machine. */
 export function isFreeSubnet(prefix: string, used: readonly Cidr[] = taken()): boolean {
   const wanted = parseCidr(`${prefix}.0/24`);
@@ -39,9 +69,7 @@ export function freeSubnet(): string {
   const used = taken();
   for (let tries = 0; tries < 1000; tries += 1) {
     const prefix = `10.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 10)}`;
-    if (!isFreeSubnet(prefix, used)) continue;
-    given.add(prefix);
-    return prefix;
+    if (isFreeSubnet(prefix, used) && reserve(prefix)) return prefix;
   }
   throw new Error('this machine has no free subnet 10.100.0.0/24 to 10.199.9.0/24');
 }
@@ -85,7 +113,7 @@ export function replaceTaken(texts: readonly string[]): Replacements {
   const pairs = new Map<string, string>();
   for (const text of texts) {
     for (const [prefix] of text.matchAll(documentedSubnet)) {
-      if (!pairs.has(prefix)) pairs.set(prefix, isFreeSubnet(prefix, used) ? prefix : freeSubnet());
+      if (!pairs.has(prefix)) pairs.set(prefix, isFreeSubnet(prefix, used) && reserve(prefix) ? prefix : freeSubnet());
     }
     for (const [port] of text.matchAll(documentedPort)) {
       if (!pairs.has(port)) pairs.set(port, String(portNear(Number(port))));

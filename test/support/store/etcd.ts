@@ -123,17 +123,21 @@ export async function startEtcd({
         stdio: 'pipe',
       }),
     leader: () => {
+      const leads = (member: number): boolean => {
+        const args = [`--endpoints=${clientUrl(member)}`, 'endpoint', 'status', '--write-out=json'];
+        const env = { ...process.env, ETCDCTL_API: '3' };
+        const text = execFileSync('etcdctl', args, { env, encoding: 'utf8', stdio: 'pipe' });
+        // Ids exceed 2^53: compared as text.
+        const id = /"member_id":([0-9]+)/.exec(text)?.[1];
+        return id !== undefined && /"leader":([0-9]+)/.exec(text)?.[1] === id;
+      };
       const running = ports.flatMap((_, member) => (children[member] === undefined ? [] : [member]));
-      return (
-        running.find((member) => {
-          const args = [`--endpoints=${clientUrl(member)}`, 'endpoint', 'status', '--write-out=json'];
-          const env = { ...process.env, ETCDCTL_API: '3' };
-          const text = execFileSync('etcdctl', args, { env, encoding: 'utf8', stdio: 'pipe' });
-          // Ids exceed 2^53: compared as text.
-          const id = /"member_id":([0-9]+)/.exec(text)?.[1];
-          return id !== undefined && /"leader":([0-9]+)/.exec(text)?.[1] === id;
-        }) ?? 0
-      );
+      // On a busy machine members may be in the middle of an election.
+      for (const end = Date.now() + 30_000; Date.now() < end;) {
+        const found = running.find(leads);
+        if (found !== undefined) return found;
+      }
+      throw new Error('no member of etcd has led for 30 s');
     },
     kill: end,
     start: async (member) => {

@@ -137,7 +137,7 @@ test.skipIf(missing !== undefined)(
       etcd.signal(leader, 'SIGSTOP');
       // The first ones may come before the process has stopped.
       let failure: unknown;
-      while (failure === undefined)
+      for (const end = Date.now() + 60_000; failure === undefined && Date.now() < end;)
         failure = await link.attempt('Txn', write).then(
           () => undefined,
           (error: unknown) => error,
