@@ -4,7 +4,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';
-import { copyGuestTreeInto } from '../copy-tree.ts';
+import { asDriverError, copyGuestTreeInto } from '../copy-tree.ts';
 import type { PoolSpec, VolumeShape } from '../driver.ts';
 import { temporaryFolder, volumeFolder } from '../layout.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
@@ -109,13 +109,35 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
     const [source, target] = [this.place(from), this.place(to)];
     const { pool, id } = source;
     const isCopied = !this.#store.canClone(pool) || this.#store.copiesFiles?.(pool, id) === true;
-    if (isCopied || !(await this.#fitsAsClone(source, shape))) {
-      await this.make(to, { ...(await this.shapeOf(from)), ...shape }, signal);
-      return this.withFiles(from, () => copyGuestTreeInto(from, to, true, signal));
-    }
+    if (isCopied || !(await this.#fitsAsClone(source, shape))) return this.#copyFiles(from, to, signal, shape);
     signal.throwIfAborted();
     await this.clone(source, target);
-    if (shape.bytes !== undefined) await this.resize(to, shape.bytes);
+    if (shape.bytes === undefined) return;
+    try {
+      await this.resize(to, shape.bytes);
+    } catch (error) {
+      if (!(error instanceof DriverError) || error.code !== 'Invalid') throw error;
+      await this.#copyIntoSmaller(from, to, error, signal, shape);
+    }
+  }
+
+  async #copyFiles(from: string, to: string, signal: AbortSignal, shape: VolumeShape): Promise<void> {
+    await this.make(to, { ...(await this.shapeOf(from)), ...shape }, signal);
+    await this.withFiles(from, () => copyGuestTreeInto(from, to, true, signal));
+  }
+
+  /** A file system of 10 GB keeps tables that alone need some 100 MB when it shrinks; a new one of the wanted size has smaller tables. */
+  async #copyIntoSmaller(
+    from: string,
+    to: string,
+    refusal: DriverError,
+    signal: AbortSignal,
+    shape: VolumeShape,
+  ): Promise<void> {
+    await this.remove(to);
+    await this.#copyFiles(from, to, signal, shape).catch((error: unknown) => {
+      throw asDriverError('copy', error).code === 'NoSpace' ? refusal : error;
+    });
   }
 
   async #fitsAsClone(source: Place, shape: VolumeShape): Promise<boolean> {

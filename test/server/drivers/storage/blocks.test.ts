@@ -96,6 +96,20 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     }
   });
 
+  test('a copy smaller than the tables of a large ext4 gets a file system of its own, unless its files do not fit', async () => {
+    const pool = await madePool();
+    await make(pool, { ...custom('large'), shape: { bytes: 10_000_000_000 } });
+    await writeFile(fileOf(pool, custom('large')), Buffer.alloc(8 * mebi, 'a'));
+    await make(pool, { ...custom('small'), shape: { bytes: 32 * mebi } }, custom('large'));
+    expect((await readFile(fileOf(pool, custom('small')))).equals(Buffer.alloc(8 * mebi, 'a'))).toBe(true);
+    expect((await fixture.storage.limitsIn?.(pool))?.(custom('small'))).toBe(32 * mebi);
+    await writeFile(fileOf(pool, custom('large')), Buffer.alloc(40 * mebi, 'a'));
+    await expect(make(pool, { ...custom('full'), shape: { bytes: 32 * mebi } }, custom('large'))).rejects.toMatchObject(
+      { code: 'Invalid', message: expect.stringContaining('need more than') },
+    );
+    expect((await fixture.storage.listVolumes(pool)).map(({ name }) => name).toSorted()).toEqual(['large', 'small']);
+  });
+
   test('ext4 is made smaller while nobody uses it, stays as it is where its files do not fit, and says who is in the way', async () => {
     const pool = await madePool({ 'volume.size': '128MiB' });
     await make(pool, custom('v'));
