@@ -76,7 +76,6 @@ export const scenarios: readonly Scenario[] = [
   { name: 'upgrade', long: true, packages: recommendedPackages, checks: upgradeChecks },
   { name: 'lvm', long: true, packages: lvmPackages, suite: true, checks: [...installChecks, ...lvmChecks] },
   {
-    // Not run yet.
     name: 'links',
     long: true,
     packages: [],
@@ -117,7 +116,6 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...cephChecks, ...cephfsChecks],
   },
   {
-    // Passed on Debian 12 except the live move, whose restored init exits at once.
     name: 'checkpoints',
     long: true,
     packages: checkpointPackages,

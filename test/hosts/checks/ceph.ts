@@ -35,7 +35,8 @@ export const cephChecks: readonly Check[] = [
       expectMatch(await host.run(`gantry exec on-ceph -- sh -c '${fill}'`, 600), /No space left/, 'what dd said');
     },
   },
-  momentsOf('on-ceph'),
+  // Emulated, each copy waits for an OSD that syncs.
+  momentsOf('on-ceph', '', 1_800),
   {
     name: 'a daemon that was killed finds the container on ceph again, and a restart maps its image again',
     async run(host) {

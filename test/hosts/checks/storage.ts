@@ -34,10 +34,12 @@ const life = (name: string, form: string): string => `
   gantry delete --force --auto-approve ${name}-old ${name}-new ${name}-third ${name}-back >/dev/null; gantry image delete ${name}-again >/dev/null`;
 
 /** `form`: an option of the backup. */
-export const momentsOf = (name: string, form = ''): Check => ({
+export const momentsOf = (name: string, form = '', seconds = 300): Check => ({
   name: `snapshots, copies, images and backups of a container ${name.replace('-', ' ')} have the files of their moment`,
   async run(host) {
-    const notes = (await host.run(life(name, form), 300)).split('\n').filter((line) => /^(first|second)$/.test(line));
+    const notes = (await host.run(life(name, form), seconds))
+      .split('\n')
+      .filter((line) => /^(first|second)$/.test(line));
     expectSame(notes.join(' '), 'first second first first first', 'the notes');
   },
 });
