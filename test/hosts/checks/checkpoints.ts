@@ -3,7 +3,7 @@ import type { Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { apply, operations } from './shell.ts';
 
-export const checkpointPackages = ['criu', 'iptables'] as const;
+export const checkpointPackages = ['criu', 'iptables', 'etcd-server'] as const;
 
 /** Counts five times a second in /count, as a child of init, since CRIU cannot store processes of outside commands. */
 const counting =
@@ -23,7 +23,14 @@ const words = `${operations}
   count() { gantry exec "$@" -- cat /count; }
   power() { said=$(operation PUT /1.0/containers/$1/state "$2"); echo "$said" >&2; [[ $said == *'"err":""'* ]]; }`;
 
-const other = 'unix:///var/lib/other/unix.socket';
+const socketOf = (name: string): string => `unix:///var/lib/${name}/unix.socket`;
+const other = socketOf('other');
+const [one, two] = [socketOf('one'), socketOf('two')];
+
+/** Another daemon on the same host, which ends with its unit; its containers do not. */
+const starting = (name: string): string => `
+  systemd-run -q --unit lane-${name} -p KillMode=process -p Delegate=yes gantryd --state-dir /var/lib/${name}
+  until gantry get pool --host ${socketOf(name)} >/dev/null 2>&1; do sleep 1; done`;
 
 function expectGrowth(text: string): void {
   const numbers = text.split('\n').filter((line) => /^\d+$/.test(line));
@@ -82,9 +89,7 @@ export const checkpointChecks: readonly Check[] = [
   {
     name: 'a running container moves to another daemon and back, and counts on',
     async run(host) {
-      await host.run(`
-        systemd-run -q --unit lane-other -p KillMode=process -p Delegate=yes gantryd --state-dir /var/lib/other
-        until gantry get pool --host ${other} >/dev/null 2>&1; do sleep 1; done
+      await host.run(`${starting('other')}
         printf 'kind: storage_pool\\nname: quick\\ndriver: dir\\n' >/var/tmp/other.yaml
         gantry apply --host ${other} -f /var/tmp/other.yaml --set other --auto-approve`);
       await host.run(apply('mover', counter('mover', plain)));
@@ -100,6 +105,39 @@ export const checkpointChecks: readonly Check[] = [
         ),
       );
       await host.run('gantry delete --force -y mover; systemctl stop lane-other');
+    },
+  },
+  {
+    name: 'a running container moves to another member of a cluster by an evacuation and back by a restore, and counts on',
+    async run(host) {
+      // The package starts an etcd of its own; the members run theirs.
+      await host.run(
+        `systemctl disable -q --now etcd${starting('one')}${starting('two')}
+        gantry cluster bootstrap one --host ${one} --address 127.0.0.1:8543 >/dev/null
+        gantry cluster add two --host ${one} | gantry cluster join - --host ${two} --address 127.0.0.1:8553 >/dev/null
+        gantry image export quick/busybox /var/tmp/busybox >/dev/null
+        gantry image import /var/tmp/busybox --alias quick/busybox --host ${one} >/dev/null; rm /var/tmp/busybox`,
+        600,
+      );
+      const documents = `kind: storage_pool\nname: quick\ndriver: dir\n---\n${counter('drifter', `target: one\n${plain}`)}`;
+      await host.run(
+        `cat >/var/tmp/members.yaml <<'END'\n${documents}\nEND
+        gantry apply --host ${one} -f /var/tmp/members.yaml --set members --auto-approve`,
+        300,
+      );
+      expectGrowth(
+        await host.run(
+          `${words}
+          where() { gantry show container/drifter --host ${two} | grep "location: $1"; }
+          gantry start drifter --host ${one}; until [ "$(count --host ${one} drifter)" -gt 100 ]; do sleep 1; done
+          count --host ${one} drifter
+          gantry cluster evacuate one --mode live-migrate --host ${one} >/dev/null; where two
+          gantry cluster restore one --host ${one} >/dev/null; where one
+          count --host ${two} drifter; sleep 2; count --host ${two} drifter`,
+          900,
+        ),
+      );
+      await host.run(`gantry delete --force -y drifter --host ${one}; systemctl stop lane-one lane-two`, 120);
     },
   },
 ];
