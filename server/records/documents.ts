@@ -127,6 +127,8 @@ export interface ImageDocument {
   readonly uploadedAt: string;
   /** Root file system in a separate file. */
   readonly split: boolean;
+  /** Its root file system has ACLs as LXD writes them, which tar cannot read. */
+  readonly kernelAcls?: true;
   /** Pools in which the project has unpacked it, maybe long ago; absent: not known. Projects share the copy there. */
   readonly unpackedIn?: readonly string[];
   /** The server that may have a newer version; absent: the image has no such source. */

@@ -11,6 +11,7 @@ import { filter } from '../../lib/confined.ts';
 import { start } from './run-program.ts';
 import { listSquashfs, readSquashfsFile } from './squashfs.ts';
 import { CutOffError } from './tar-blocks.ts';
+import { hasKernelAcls } from './tar-acls.ts';
 import { readTar } from './tar-reader.ts';
 
 export interface InspectOptions {
@@ -30,6 +31,8 @@ export interface ImageInspection {
   readonly format: ImageFormat;
   /** Device nodes in the image. They are never unpacked: the guest could use them on the host. */
   readonly deviceEntries: readonly string[];
+  /** ACLs as LXD writes them, which tar cannot read. */
+  readonly kernelAcls: boolean;
 }
 
 /** Throws Invalid (naming the entry or field), NoSpace, Failed, or the reason of the abort. Reads each file once. */
@@ -43,9 +46,16 @@ export async function inspectImage(
   const role = files.rootfsPath === undefined ? 'unified' : 'metadata';
   const first = await inspectFile(files.metadataPath, role, limits, signal);
   const metadata = await parseMetadata((first.metadata ?? Buffer.alloc(0)).toString('utf8'));
-  const { totals, format } = first;
+  const { totals, format, kernelAcls } = first;
   if (files.rootfsPath === undefined)
-    return { metadata, unpackedBytes: totals.bytes, entries: totals.entries, format, deviceEntries: totals.devices };
+    return {
+      metadata,
+      unpackedBytes: totals.bytes,
+      entries: totals.entries,
+      format,
+      deviceEntries: totals.devices,
+      kernelAcls,
+    };
   const left = { bytes: limits.bytes - totals.bytes, entries: limits.entries - totals.entries };
   const second = await inspectFile(files.rootfsPath, 'rootfs', left, signal);
   return {
@@ -54,6 +64,7 @@ export async function inspectImage(
     entries: totals.entries + second.totals.entries,
     format: second.format,
     deviceEntries: second.totals.devices,
+    kernelAcls: second.kernelAcls,
   };
 }
 
@@ -68,6 +79,7 @@ async function limitsOf(options: InspectOptions): Promise<EntryLimits> {
 interface FileInspection {
   readonly totals: EntryTotals;
   readonly format: ImageFormat;
+  readonly kernelAcls: boolean;
   readonly metadata?: Buffer;
 }
 
@@ -107,10 +119,12 @@ async function inspectTar(
   const check = createEntryCheck(role, limits);
   let metadata: Buffer | undefined;
   let entries = 0;
+  let kernelAcls = false;
   const allowed = (): number => limits.bytes + overheadBytes + entries * overheadOfEntry;
   await withTar(path, format, signal, async ({ bytes, done }) => {
     for await (const member of readTar(bytes, allowed)) {
       entries += 1;
+      kernelAcls ||= hasKernelAcls(member.records);
       if (isMetadata(check.add(member), role)) {
         checkMetadataSize(member);
         metadata = Buffer.from(await member.read());
@@ -118,7 +132,7 @@ async function inspectTar(
     }
     await done();
   });
-  return { totals: check.finish(), ...(metadata === undefined ? {} : { metadata }) };
+  return { totals: check.finish(), kernelAcls, ...(metadata === undefined ? {} : { metadata }) };
 }
 
 interface TarSource {
@@ -182,8 +196,12 @@ async function inspectSquashfs(
     hasMetadata = true;
   }
   const totals = check.finish();
-  if (!hasMetadata) return { totals };
-  return { totals, metadata: await readSquashfsFile(path, 'metadata.yaml', maxMetadataBytes, signal) };
+  if (!hasMetadata) return { totals, kernelAcls: false };
+  return {
+    totals,
+    kernelAcls: false,
+    metadata: await readSquashfsFile(path, 'metadata.yaml', maxMetadataBytes, signal),
+  };
 }
 
 function isMetadata(path: string, role: ArchiveRole): boolean {

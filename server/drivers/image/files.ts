@@ -8,6 +8,8 @@ export interface ImagePaths {
   readonly metadataPath: string;
   /** Absent for a unified image, which is one file. */
   readonly rootfsPath?: string;
+  /** Its root file system has ACLs as LXD writes them: unpacking translates them for tar. */
+  readonly kernelAcls?: true;
 }
 
 /** Hex sha256 of the file, or of the metadata file followed by the root file system file. */

@@ -1,5 +1,6 @@
 // Runs the programs that unpack images on an open file; resolves only when they have ended, so that clean-up is safe.
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import { confined, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
@@ -15,6 +16,8 @@ export interface Program {
 export interface RunOptions {
   /** Open file for standard input; shares its position with the caller. */
   readonly inputFd?: number;
+  /** Standard input instead of an open file. A program that ends before it has read all of it decides how the run ends. */
+  readonly input?: AsyncIterable<Buffer>;
   readonly output: 'pipe' | 'ignore';
   /** A failure counts as success if the program reported nothing else: each line matches. */
   readonly tolerated?: RegExp;
@@ -27,14 +30,24 @@ const keptStderrBytes = 65_536;
 
 export function start(command: ConfinedCommand, options: RunOptions, signal: AbortSignal): Program {
   const [file = ''] = command.argv;
-  const stdio = [options.inputFd ?? 'ignore', options.output, 'pipe'] as const;
+  const stdin = options.input === undefined ? (options.inputFd ?? 'ignore') : 'pipe';
+  const stdio = [stdin, options.output, 'pipe'] as const;
   const child = startProgram({ argv: confined(command), stdio, env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
-  const done = ended(child, file, options.tolerated, signal).finally(() => {
-    signal.removeEventListener('abort', kill);
-  });
+  const fed = feed(child, options.input, kill);
+  const done = ended(child, file, options.tolerated, signal)
+    .then(
+      () => fed,
+      async (error: unknown) => {
+        await fed;
+        throw error;
+      },
+    )
+    .finally(() => {
+      signal.removeEventListener('abort', kill);
+    });
   // The caller may still read stdout when the program fails; it gets the error from `done`.
   done.catch(() => {});
   return { stdout: child.stdout, done, kill };
@@ -42,6 +55,27 @@ export function start(command: ConfinedCommand, options: RunOptions, signal: Abo
 
 export async function run(command: ConfinedCommand, options: Omit<RunOptions, 'output'>, signal: AbortSignal) {
   await start(command, { ...options, output: 'ignore' }, signal).done;
+}
+
+/** Throws the error of the input, which ends the program. */
+async function feed(
+  { stdin }: StartedProgram,
+  input: AsyncIterable<Buffer> | undefined,
+  kill: () => void,
+): Promise<void> {
+  if (stdin === null || input === undefined) return;
+  let failure: Error | undefined;
+  async function* guarded(): AsyncGenerator<Buffer> {
+    try {
+      if (input !== undefined) yield* input;
+    } catch (error) {
+      failure = error as Error;
+      kill();
+      throw error;
+    }
+  }
+  await pipeline(guarded(), stdin).catch(() => {});
+  if (failure !== undefined) throw failure;
 }
 
 async function ended(

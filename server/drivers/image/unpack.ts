@@ -4,9 +4,13 @@ import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path';
 import { keptToWrite, type Confinement } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
+import { withTar } from './archive.ts';
 import { freeSpace, type ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat, type ImageFormat } from './format.ts';
 import { run } from './run-program.ts';
+import { headWithAcls } from './tar-acls.ts';
+import { tarEnd } from './tar-file.ts';
+import { readTar } from './tar-reader.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface UnpackOptions {
@@ -36,12 +40,15 @@ export async function unpackImage(
   // A separate directory: the archive's entry for `.` must not change mode or owner of `target`.
   const stage = join(target, '.unpack');
   await mkdir(stage, { mode: 0o700 });
-  await unpackFile(image.metadataPath, stage, image.rootfsPath === undefined ? 'image' : 'metadata', options, signal);
+  const isWhole = image.rootfsPath === undefined;
+  const hasKernelAcls = options.asRoot && image.kernelAcls === true;
+  const first = { ...options, hasKernelAcls: hasKernelAcls && isWhole };
+  await unpackFile(image.metadataPath, stage, isWhole ? 'image' : 'metadata', first, signal);
   if (image.rootfsPath !== undefined) {
     // The second file is the root file system, whatever the first contains.
     await rm(join(stage, 'rootfs'), { recursive: true, force: true });
     await mkdir(join(stage, 'rootfs'), { mode: 0o755 });
-    await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', options, signal);
+    await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', { ...options, hasKernelAcls }, signal);
   }
   const argv = ['find', stage, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete'];
   if (options.asRoot) await run({ argv, confinement: within(stage) }, {}, signal);
@@ -64,7 +71,7 @@ async function unpackFile(
   path: string,
   target: string,
   what: string,
-  options: UnpackOptions,
+  options: UnpackOptions & { readonly hasKernelAcls: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const named = what === 'image' ? what : `${what} of the image`;
@@ -74,12 +81,15 @@ async function unpackFile(
   const stopProgress = reportPosition(file.fd, size, (percent) => options.progress?.(`${what}: ${percent}%`));
   try {
     const confinement = within(target, path);
-    const argv =
-      format === 'squashfs'
-        ? squashfsCommand(path, target, options.asRoot)
-        : tarCommand(format, target, options.asRoot);
-    const input = format === 'squashfs' ? {} : { inputFd: file.fd };
-    await run({ argv, confinement }, { ...input, tolerated: noDevices }, signal);
+    if (options.hasKernelAcls && format !== 'squashfs') await unpackTranslated(path, format, target, signal);
+    else {
+      const argv =
+        format === 'squashfs'
+          ? squashfsCommand(path, target, options.asRoot)
+          : tarCommand(decompressorOf(format), target, options.asRoot);
+      const input = format === 'squashfs' ? {} : { inputFd: file.fd };
+      await run({ argv, confinement }, { ...input, tolerated: noDevices }, signal);
+    }
     // The daemon's user must be able to copy and delete its files.
     if (!options.asRoot) await run({ argv: ['chmod', '-R', 'u+rwX', '--', target], confinement }, {}, signal);
   } catch (error) {
@@ -92,14 +102,29 @@ async function unpackFile(
   }
 }
 
+/** As unpacking does, with the ACLs in the form that tar reads. */
+async function unpackTranslated(path: string, format: ImageFormat, target: string, signal: AbortSignal): Promise<void> {
+  const command = { argv: tarCommand(undefined, target, true), confinement: within(target) };
+  await withTar(path, format, signal, async ({ bytes, done }) => {
+    async function* translated(): AsyncGenerator<Buffer> {
+      for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) {
+        yield* headWithAcls(member);
+        yield* member.padded();
+      }
+      yield tarEnd;
+    }
+    await run(command, { input: translated(), tolerated: noDevices }, signal);
+    await done();
+  });
+}
+
 const within = (target: string, ...reads: readonly string[]): Confinement => ({
   reads,
   writes: [target],
   keeps: keptToWrite,
 });
 
-function tarCommand(format: ImageFormat, target: string, asRoot: boolean): readonly string[] {
-  const decompressor = decompressorOf(format);
+function tarCommand(decompressor: readonly string[] | undefined, target: string, asRoot: boolean): readonly string[] {
   return [
     'tar',
     '--extract',

@@ -30,6 +30,8 @@ export interface ImageFiles {
   readonly metadataPath: string;
   /** Absent for a unified tarball. */
   readonly rootfsPath?: string;
+  /** Its root file system has ACLs as LXD writes them: unpacking translates them for tar. */
+  readonly kernelAcls?: true;
   /** The size of all files together when the image was stored. */
   readonly sizeBytes?: number;
 }

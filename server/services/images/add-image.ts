@@ -103,6 +103,7 @@ export async function storeImage(
     lastUsedAt: never.expires,
     uploadedAt: deps.clock.timestamp(),
     split: rootfsPath !== undefined,
+    ...(inspected.kernelAcls ? { kernelAcls: true } : {}),
     ...(upload.source === undefined ? {} : { source: upload.source }),
     unpackedIn: [],
     lifecycle: 'ready',

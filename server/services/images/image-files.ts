@@ -13,10 +13,16 @@ import { isThere } from '../../lib/shared/missing-files.ts';
 export function storedImage(
   dir: string,
   fingerprint: string,
-  { sizeBytes, split }: Pick<ImageDocument, 'sizeBytes' | 'split'>,
+  { sizeBytes, split, kernelAcls }: Pick<ImageDocument, 'sizeBytes' | 'split' | 'kernelAcls'>,
 ): StoredImage {
   const metadataPath = join(dir, fingerprint);
-  return { fingerprint, metadataPath, sizeBytes, ...(split ? { rootfsPath: `${metadataPath}.rootfs` } : {}) };
+  return {
+    fingerprint,
+    metadataPath,
+    sizeBytes,
+    ...(split ? { rootfsPath: `${metadataPath}.rootfs` } : {}),
+    ...(kernelAcls === true ? { kernelAcls } : {}),
+  };
 }
 
 /** Moves finished uploads to their final names, synced to the disk. Idempotent. */

@@ -5,7 +5,7 @@ import { eachMember } from './tarball-reader.ts';
 import { type Section, sectionOf } from './layout.ts';
 import { createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
-import { headWithAcls } from './tar-acls.ts';
+import { headWithAcls } from '../../../drivers/image/tar-acls.ts';
 import { gather } from './join-chunks.ts';
 
 interface Store {

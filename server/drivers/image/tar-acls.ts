@@ -1,7 +1,7 @@
-// LXD writes ACLs into a backup in the kernel's form: as attributes, which tar drops when it reads ACLs, or as tar's records, which tar
+// LXD writes ACLs into backups and images in the kernel's form: as attributes, which tar drops when it reads ACLs, or as tar's records, which tar
 // then cannot read. This turns them into tar's records. Pure.
-import type { TarMember } from '../../../drivers/image/tar-reader.ts';
-import { withContent } from '../../../lib/shared/tar-headers.ts';
+import { withContent } from '../../lib/shared/tar-headers.ts';
+import type { TarMember } from './tar-reader.ts';
 
 const recordOf = new Map(
   ['access', 'default'].flatMap((which) => [
@@ -9,6 +9,14 @@ const recordOf = new Map(
     [`SCHILY.acl.${which}`, `SCHILY.acl.${which}`],
   ]),
 );
+
+/** Whether tar would lose an ACL of this member. An attribute beside tar's own record of the same ACL does no harm. */
+export const hasKernelAcls = (records: TarMember['records']): boolean =>
+  [...recordOf].some(([key, known]) => {
+    const value = records.get(key);
+    if (value === undefined || (key !== known && records.has(known))) return false;
+    return aclText(Buffer.from(value, 'latin1')) !== undefined;
+  });
 
 /** The headers of the member: an extended header, its records, and the header itself in LXD's archives. */
 export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readTar } from '../../../../../server/drivers/image/tar-reader.ts';
-import { withContent } from '../../../../../server/lib/shared/tar-headers.ts';
-import { headWithAcls } from '../../../../../server/services/transfer/backups/tar-acls.ts';
-import { tempFolder } from '../../../../support/temp-folder.ts';
+import { readTar } from '../../../server/drivers/image/tar-reader.ts';
+import { withContent } from '../../../server/lib/shared/tar-headers.ts';
+import { hasKernelAcls, headWithAcls } from '../../../server/drivers/image/tar-acls.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 /** user::rw-, user:1005:r--, group::r--, mask::r--, other::r--, as the kernel has it. */
 const list = [
@@ -77,4 +77,22 @@ test('tar sets the access list', async () => {
 test('an attribute that is no access list stays as it is', async () => {
   const { records } = await converted(record('SCHILY.xattr.system.posix_acl_access', 'odd'));
   expect([...records]).toEqual([['SCHILY.xattr.system.posix_acl_access', 'odd']]);
+});
+
+test('an access list needs a translation only where tar has no record of its own to read', () => {
+  const [attribute, known] = forms;
+  const text = 'user::rw-,group::r--,other::r--';
+  expect(hasKernelAcls(new Map([[attribute, kernelList]]))).toBe(true);
+  expect(hasKernelAcls(new Map([[known, kernelList]]))).toBe(true);
+  expect(hasKernelAcls(new Map([[known, text]]))).toBe(false);
+  // As tar and this daemon pack.
+  expect(
+    hasKernelAcls(
+      new Map([
+        [attribute, kernelList],
+        [known, text],
+      ]),
+    ),
+  ).toBe(false);
+  expect(hasKernelAcls(new Map([[attribute, 'odd']]))).toBe(false);
 });
