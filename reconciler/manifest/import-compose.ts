@@ -107,6 +107,7 @@ function containerOf(file: File, service: string, values: JsonObject): JsonObjec
         [...path, key],
         `services.${service}.${key} does not move: ${remedies[key] ?? 'there is nothing like it'}`,
       );
+  noteParts(file, service, values);
   const devices = { ...portsOf(file, service, values), ...mountsOf(file, service, values), ...nicsOf(values) };
   const config = configOf(file, service, values);
   const needs = isMap(values['depends_on']) ? Object.keys(values['depends_on']) : textsOf(values['depends_on']);
@@ -121,6 +122,36 @@ function containerOf(file: File, service: string, values: JsonObject): JsonObjec
     ...(addresses.length === 0 ? {} : { manage: { depends_on: addresses } }),
   };
 }
+
+/** Parts of keys of which only some are converted. */
+function noteParts(file: File, service: string, values: JsonObject): void {
+  const lost = (path: readonly string[], remedy: string): void =>
+    note(file, ['services', service, ...path], `services.${service}.${path.join('.')} does not move: ${remedy}`);
+  const { resources, ...deploy } = mapOf(values['deploy']);
+  for (const key of Object.keys(deploy)) lost(['deploy', key], deployRemedies[key] ?? 'there is nothing like it');
+  if (mapOf(resources)['reservations'] !== undefined)
+    lost(['deploy', 'resources', 'reservations'], 'a container has limits, and nothing is set aside for it');
+  for (const [need, how] of Object.entries(mapOf(values['depends_on'])))
+    if (!['', 'service_started'].includes(asText(mapOf(how)['condition'])))
+      lost(['depends_on', need, 'condition'], `say when ${need} is ready with manage.wait in its document`);
+  for (const [network, how] of Object.entries(mapOf(values['networks'])))
+    for (const key of Object.keys(mapOf(how)))
+      lost(
+        ['networks', network, key],
+        key === 'ipv4_address' || key === 'ipv6_address'
+          ? `write it as ${key.replace('_', '.')} of the nic`
+          : 'there is nothing like it',
+      );
+  if (asText(values['restart']).startsWith('on-failure'))
+    lost(['restart'], 'the init of the container restarts its services');
+}
+
+const deployRemedies: Readonly<Record<string, string>> = {
+  replicas: 'write a document for each of them, under names of their own',
+  mode: 'write a document for each of them, under names of their own',
+  restart_policy: 'the init of the container restarts its services; boot.autostart starts the container',
+  labels: 'write them as labels:',
+};
 
 const nameOf = (service: string, values: JsonObject): string => plainName(asText(values['container_name']) || service);
 

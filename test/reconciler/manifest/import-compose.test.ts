@@ -27,6 +27,33 @@ test.each([
   expect(errors[0]?.line).toBe(line);
 });
 
+test('each part of a key that is not converted is listed', () => {
+  const { notes } = importCompose(
+    `services:
+  web:
+    image: debian:12
+    restart: on-failure:3
+    depends_on: { db: { condition: service_healthy }, cache: { condition: service_started } }
+    networks: { front: { ipv4_address: 10.0.0.5 } }
+    deploy:
+      replicas: 2
+      placement: { constraints: [node.role == worker] }
+      resources: { limits: { memory: 1g }, reservations: { cpus: '1' } }
+  db: { image: 'debian:12' }
+  cache: { image: 'debian:12' }
+`,
+    '/',
+  );
+  expect(notes.map(({ line, text }) => `${line} ${text.split(' does not move')[0]}`).toSorted()).toEqual([
+    '10 services.web.deploy.resources.reservations',
+    '4 services.web.restart',
+    '5 services.web.depends_on.db.condition',
+    '6 services.web.networks.front.ipv4_address',
+    '8 services.web.deploy.replicas',
+    '9 services.web.deploy.placement',
+  ]);
+});
+
 test('the result can be planned, and overwrites no file', async () => {
   const folder = tempFolder('gic-');
   const out = join(folder, 'stack.yaml');
