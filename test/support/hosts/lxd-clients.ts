@@ -30,16 +30,22 @@ export function clientMissing(client: 'lxc' | 'lxd' | 'pylxd' | 'ansible'): stri
 export interface RunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: two minutes. Then the program is ended. */
+  readonly limitMs?: number;
 }
 
-/** Ends by itself after two minutes. */
 export function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...options.env };
-    const child = execFile(file, [...args], { env, timeout: 120_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ code, stdout, stderr });
-    });
+    const child = execFile(
+      file,
+      [...args],
+      { env, timeout: options.limitMs ?? 120_000, maxBuffer: 1 << 26 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+        resolve({ code, stdout, stderr });
+      },
+    );
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.stdin ?? '');
   });

@@ -25,7 +25,7 @@ import { replaceConfig } from '../../shared/patch.ts';
 import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys, receivedSnapshotKeys } from './arriving.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove } from './live.ts';
-import { idMapOf } from './lxd/offers.ts';
+import { idMapOf, purposeOf } from './lxd/offers.ts';
 import { startMigration } from './operation.ts';
 import {
   isUntrustedSource,
@@ -66,6 +66,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
             offer,
             lxd,
             snapshots: snapshots.map((one) => one.name),
+            purpose: purposeOf(replaceConfig(body.config)),
             untrusted: untrusted ? await untrustedContainer(deps, name, document, snapshots) : undefined,
           },
           handle,

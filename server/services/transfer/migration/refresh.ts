@@ -116,7 +116,7 @@ async function receiveRefresh(
   const answer = (): Promise<void> =>
     lxd === undefined
       ? peer.send({ type: 'answer', version: migrationVersion, format, parts })
-      : peer.sendHeader(answerTo(lxd, wanted, true, pool));
+      : peer.sendHeader(answerTo(lxd, wanted, 'refresh', pool));
   let isAnswered = false;
   const bring = async (part: RefreshPart, context: SagaContext): Promise<void> => {
     if (!isAnswered) await answer();
@@ -127,7 +127,7 @@ async function receiveRefresh(
       const times = part.snapshot === undefined && isTwice(lxd) ? 2 : 1;
       const change = async ({ path }: ChangingTree): Promise<void> => {
         for (let time = 0; time < times; time += 1)
-          await receiveInto(peer, path, featuresOf(answerTo(lxd, wanted, true, pool)), progress, context.signal);
+          await receiveInto(peer, path, featuresOf(answerTo(lxd, wanted, 'refresh', pool)), progress, context.signal);
       };
       return driver.deriveVolume(pool, treeOf(refOf(name), part.base), to, change, context.signal);
     }

@@ -15,7 +15,16 @@ import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import type { LxdHeader } from './lxd/messages.ts';
-import { answerTo, factsOf, featuresOf, isLive, isTwice, offerOf, sendsSubvolumes } from './lxd/offers.ts';
+import {
+  answerTo,
+  factsOf,
+  featuresOf,
+  isLive,
+  isTwice,
+  offerOf,
+  sendsSubvolumes,
+  type Purpose,
+} from './lxd/offers.ts';
 import { receiveSubvolumes } from './lxd/subvolumes.ts';
 import { receiveFromLxd } from './lxd/trees.ts';
 import { PeerError, type Peer } from './peer.ts';
@@ -91,6 +100,8 @@ function distinct<O extends Offer>(offer: O): O {
 interface Receiving extends Taken {
   /** The wanted snapshots of the offer, in its order. */
   readonly snapshots: readonly string[];
+  /** Default: copy. */
+  readonly purpose?: Purpose;
   /** Undefined: the source is trusted. */
   readonly untrusted?: UntrustedFiles | undefined;
 }
@@ -100,11 +111,11 @@ export async function receiveAll(
   deps: TargetDeps,
   peer: Peer,
   volume: { readonly pool: string; readonly ref: VolumeRef },
-  { offer, lxd, snapshots, untrusted }: Receiving,
+  { offer, lxd, snapshots, purpose = 'copy', untrusted }: Receiving,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  if (lxd !== undefined) return receiveAllOfLxd(deps, peer, volume, { lxd, snapshots }, handle, signal);
+  if (lxd !== undefined) return receiveAllOfLxd(deps, peer, volume, { lxd, snapshots, purpose }, handle, signal);
   const format = commonFormat(deps, volume.pool, offer.formats, untrusted !== undefined);
   const progress = trackProgress({ clock: deps.clock, onProgress: (metadata) => handle.update(metadata), signal });
   const parts = [...snapshots, undefined].map((snapshot, index) => ({
@@ -129,13 +140,17 @@ async function receiveAllOfLxd(
   { pools, clock }: TargetDeps,
   peer: Peer,
   { pool, ref }: { readonly pool: string; readonly ref: VolumeRef },
-  { lxd, snapshots }: { readonly lxd: LxdHeader; readonly snapshots: readonly string[] },
+  {
+    lxd,
+    snapshots,
+    purpose,
+  }: { readonly lxd: LxdHeader; readonly snapshots: readonly string[]; readonly purpose: Purpose },
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
   const progress = trackProgress({ clock, onProgress: (metadata) => handle.update(metadata), signal });
   const place = pools.use(pool);
-  const answer = answerTo(lxd, snapshots, false, factsOf(place));
+  const answer = answerTo(lxd, snapshots, purpose, factsOf(place));
   await peer.sendHeader(answer);
   const trees = { ...place, ref, snapshots, features: featuresOf(answer), isTwice: isTwice(lxd) };
   if (sendsSubvolumes(answer)) await receiveSubvolumes(peer, trees, progress, signal);

@@ -6,6 +6,7 @@ import {
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
 } from '../../../../api/container/migration-messages.ts';
+import type { ConfigMap } from '../../../../api/schema/common-schemas.ts';
 import type { PoolSpec, StorageDriver } from '../../../../drivers/storage/driver.ts';
 import { isTrue } from '../../../../api/text/value-checks.ts';
 import type { IdMapEntry } from '../../../../drivers/runtime/driver.ts';
@@ -55,17 +56,22 @@ export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts, po
   };
 }
 
+/** `move`: the client deletes the source afterwards. */
+export type Purpose = 'copy' | 'move' | 'refresh';
+
 /** The answer to LXD's header: requests these snapshots, in this order, and then the container or volume. */
 export function answerTo(
   header: LxdHeader,
   snapshots: readonly string[],
-  isRefresh: boolean,
+  purpose: Purpose,
   pool: PoolFacts,
 ): LxdHeader {
   const { rsyncFeatures } = header;
   const taken = new Set(snapshots);
-  // A refresh by rsync brings what differs, whatever made the copy.
-  const isBtrfs = !isRefresh && pool.hasSubvolumes === true && sendsSubvolumes(header);
+  // LXD sends a running container as one stream of btrfs, from the moment at which it begins. A move would lose what the container
+  // writes after that, so rsync sends it in two passes. A refresh by rsync brings what differs, whatever made the copy.
+  const isByRsync = purpose === 'refresh' || (purpose === 'move' && isTwice(header));
+  const isBtrfs = !isByRsync && pool.hasSubvolumes === true && sendsSubvolumes(header);
   return {
     fs: isBtrfs ? fsKind.btrfs : fsKind.rsync,
     criu: isTwice(header) ? criu.none : undefined,
@@ -77,7 +83,7 @@ export function answerTo(
       rsyncFeatures === undefined
         ? undefined
         : { ...rsyncFeatures, compress: rsyncFeatures.compress === true && packs(pool) },
-    refresh: isRefresh,
+    refresh: purpose === 'refresh',
     btrfsFeatures: isBtrfs ? ourBtrfs : undefined,
   };
 }
@@ -88,6 +94,9 @@ const ourBtrfs = { migrationHeader: true, headerSubvolumes: true, headerSubvolum
 /** Each volume then comes as streams of btrfs, after a list of its subvolumes. A peer that sends no such list is older: it gets rsync. */
 export const sendsSubvolumes = ({ fs, btrfsFeatures }: LxdHeader): boolean =>
   fs === fsKind.btrfs && btrfsFeatures?.migrationHeader === true && btrfsFeatures.headerSubvolumes === true;
+
+/** The client of LXD leaves the id map of the source in the config of a move, and takes it out of that of a copy. */
+export const purposeOf = (config: ConfigMap): Purpose => (config[idMapKeys.next] === undefined ? 'copy' : 'move');
 
 /** Whether a second pass sends the changes made during the first. */
 export const isTwice = (header: LxdHeader): boolean => header.criu === criu.none;

@@ -15,6 +15,7 @@ import {
   idMapOf,
   isLive,
   isTwice,
+  purposeOf,
   offerOf,
   sendsSubvolumes,
 } from '../../../../../server/services/transfer/migration/lxd/offers.ts';
@@ -96,19 +97,19 @@ describe('the header that a real LXD reads', () => {
     );
     if (packed === undefined || unpacked === undefined) throw new Error('no headers');
     expect(featuresOf(unpacked)).toEqual(['xattrs', 'delete']);
-    expect(featuresOf(answerTo(packed, [], false, pool))).toEqual(['xattrs', 'delete', 'compress']);
-    expect(featuresOf(answerTo(packed, [], false, plain))).toEqual(['xattrs', 'delete']);
-    expect(featuresOf(answerTo(unpacked, [], false, pool))).toEqual(['xattrs', 'delete']);
+    expect(featuresOf(answerTo(packed, [], 'copy', pool))).toEqual(['xattrs', 'delete', 'compress']);
+    expect(featuresOf(answerTo(packed, [], 'copy', plain))).toEqual(['xattrs', 'delete']);
+    expect(featuresOf(answerTo(unpacked, [], 'copy', pool))).toEqual(['xattrs', 'delete']);
   });
   test('is answered with the snapshots that are wanted', () => {
     const header = headerIn(encodeHeader(headerOf(offer, { state: 'running' }, pool)));
-    expect(answerTo(header, [], true, pool)).toMatchObject({
+    expect(answerTo(header, [], 'refresh', pool)).toMatchObject({
       refresh: true,
       snapshotNames: [],
       snapshots: [],
       criu: 2,
     });
-    expect(answerTo(header, ['s0'], false, pool).snapshots).toHaveLength(1);
+    expect(answerTo(header, ['s0'], 'copy', pool).snapshots).toHaveLength(1);
   });
 });
 
@@ -121,13 +122,21 @@ describe('the header between pools of btrfs', () => {
       btrfsFeatures: { headerSubvolumes: true },
       rsyncFeatures: { xattrs: true },
     });
-    expect(sendsSubvolumes(answerTo(offered, [], false, able))).toBe(true);
-    expect(answerTo(offered, [], false, pool)).toMatchObject({ fs: 0, btrfsFeatures: undefined });
+    expect(sendsSubvolumes(answerTo(offered, [], 'copy', able))).toBe(true);
+    expect(answerTo(offered, [], 'copy', pool)).toMatchObject({ fs: 0, btrfsFeatures: undefined });
   });
   test('asks for rsync in a refresh, and from a peer that sends no list of subvolumes', () => {
-    expect(answerTo(offered, [], true, able).fs).toBe(0);
+    expect(answerTo(offered, [], 'refresh', able).fs).toBe(0);
     const older = { ...offered, btrfsFeatures: undefined };
-    expect(answerTo(older, [], false, able).fs).toBe(0);
+    expect(answerTo(older, [], 'copy', able).fs).toBe(0);
+  });
+  test('asks for rsync when a running container moves, since LXD sends what it writes meanwhile only so', () => {
+    const running = headerIn(encodeHeader(headerOf(offer, { state: 'running' }, able)));
+    expect(answerTo(running, [], 'move', able)).toMatchObject({ fs: 0, criu: 2 });
+    expect(answerTo(running, [], 'copy', able).fs).toBe(1);
+    expect(answerTo(offered, [], 'move', able).fs).toBe(1);
+    expect(purposeOf({ 'volatile.idmap.next': '[]', 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' })).toBe('move');
+    expect(purposeOf({ 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' })).toBe('copy');
   });
 });
 
