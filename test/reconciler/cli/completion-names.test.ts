@@ -82,6 +82,7 @@ test('The command lists snapshots, sets, keys and remotes as far as they are typ
   expect(await names('key', 'container.con')).toContain('container.config');
   expect(await names('key', 'container.config.limits.mem')).toContain('container.config.limits.memory');
   expect(await names('key', 'nothing.of.it')).toEqual(['']);
+  expect(await names('config', 'limits.mem')).toContain('limits.memory=');
   expect(await names('remote')).toEqual(['images', 'ubuntu', 'ubuntu-daily']);
   expect(await names('source', 'u')).toEqual(['images:', 'ubuntu:', 'ubuntu-daily:']);
 });

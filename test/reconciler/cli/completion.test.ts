@@ -25,6 +25,7 @@ case "$1 $2" in
 "completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two || printf "%s\\n" c1/ d1/ ;;
 "completion set" | "completion controlled") printf "%s\\n" shop-a web-b ;;
 "completion key") printf "%s\\n" container.config container.devices ;;
+"completion config") printf "%s\\n" limits.memory= limits.cpu= ;;
 "completion remote") printf "%s\\n" images ubuntu ubuntu-daily ;;
 "completion source") printf "%s\\n" images: ubuntu: debian/12 ;;
 esac
@@ -54,6 +55,9 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry controller sync we', 'gantry controller sync web-b'],
   ['gantry explain container.c', 'gantry explain container.config'],
   ['gantry remote remove ubuntu-', 'gantry remote remove ubuntu-daily'],
+  ['gantry set container-t', 'gantry set container-two'],
+  ['gantry set c1 limits.m', 'gantry set c1 limits.memory='],
+  ['gantry set c1 user.a=b limits.c', 'gantry set c1 user.a=b limits.cpu='],
   ['gantry launch deb', 'gantry launch debian/12'],
 ];
 

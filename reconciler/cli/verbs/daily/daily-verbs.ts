@@ -122,7 +122,7 @@ export const setKeys = verb(
   {
     args: [
       ['<name>', 'the container, or KIND/NAME', 'container'],
-      ['<key=value...>', 'config keys; KEY= removes one', 'key'],
+      ['<key=value...>', 'config keys; KEY= removes one', 'config'],
     ],
     flags: hostFlags,
     examples: ['gantry set web1 limits.memory=1GiB', 'gantry set profile/base limits.cpu=2 user.note='],

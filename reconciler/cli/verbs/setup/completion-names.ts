@@ -13,6 +13,7 @@ export function namesOf(context: Context, wanted: AskedName, word: string): Prom
     set: () => withClient(context, (client) => sets(context, client)),
     controlled: () => controlled(context),
     key: () => keys(word),
+    config: async () => configKeys(await keys(`${configPath}${word}`)),
     remote: async () => [...(await readRemotes(context.io.env)).keys()],
     context: async () => [...(await readContexts(context.io.env)).contexts.keys()],
     source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
@@ -53,6 +54,10 @@ async function keys(word: string): Promise<readonly string[]> {
   }
   return [];
 }
+
+const configPath = 'container.config.';
+const configKeys = (found: readonly string[]): readonly string[] =>
+  found.filter((key) => key.startsWith(configPath)).map((key) => `${key.slice(configPath.length)}=`);
 
 const remoteStarts = async ({ io }: Command): Promise<readonly string[]> =>
   [...(await readRemotes(io.env)).keys()].map((name) => `${name}:`);

@@ -17,6 +17,8 @@ interface Node {
   readonly words: readonly { readonly name: string; readonly doc: string }[];
   readonly flags: readonly { readonly name: string; readonly doc: string; readonly takesValue: boolean }[];
   readonly wanted: Completion;
+  /** For the words after the first, where these are others. */
+  readonly then?: Completion;
 }
 
 export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
@@ -33,9 +35,10 @@ export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
   const parents = Object.keys(groups).map((path): Node => ({ path, words: below(path), flags: [], wanted: 'file' }));
   const leaves = verbs.flatMap(({ name, alias, args, flags }): readonly Node[] => {
     const all = [...Object.values(flags), ...Object.values(outputFlags)].flatMap(flagsOf);
-    const wanted = args?.find(([, , completion]) => completion !== undefined)?.[2] ?? 'file';
+    const [wanted = 'file', then] = (args ?? []).flatMap(([, , completion]) => completion ?? []);
+    const later = then === undefined || then === wanted ? {} : { then };
     const paths = [name, ...(alias === undefined ? [] : [name.replace(/\S+$/, alias)])];
-    return paths.map((path) => ({ path, words: below(name), flags: all, wanted }));
+    return paths.map((path) => ({ path, words: below(name), flags: all, wanted, ...later }));
   });
   return [program, ...parents, ...leaves];
 }
@@ -53,19 +56,20 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 
 export function bashCompletion(vocabulary: Vocabulary): string {
   const nodes = commandNodes(vocabulary);
-  const cases = nodes.map(({ path, words, flags, wanted }) => {
+  const cases = nodes.map(({ path, words, flags, wanted, then }) => {
     const offered = [...words.map(({ name }) => name), ...flags.map(({ name }) => name)].join(' ');
-    return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted} ;;`;
+    return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted}${then === undefined ? '' : `; [ "$last" = 1 ] || wanted=${then}`} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   // Not `path`: in zsh that is PATH.
   return `# bash completion for gantry; load it with: source <(gantry completion bash)
 _gantry() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" at='' offered='' wanted=file word next kind
+  local cur="\${COMP_WORDS[COMP_CWORD]}" at='' offered='' wanted=file last=1 word next kind
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
     next="\${at:+$at }$word"
     case "$next" in
-    ${paths.join('|')}) at="$next" ;;
+    ${paths.join('|')}) at="$next"; last=1 ;;
+    *) case "$word" in -*) ;; *) last=2 ;; esac ;;
     esac
   done
   case "$at" in
@@ -102,7 +106,7 @@ ${cases.join('\n')}
   ${askedNames.join(' | ')})
     COMPREPLY=($(compgen -W "$(gantry completion "$wanted" "$cur" 2>/dev/null)" -- "$cur"))
     case "\${COMPREPLY[0]}" in
-    */ | *: | *.) type compopt >/dev/null 2>&1 && compopt -o nospace ;;
+    */ | *: | *. | *=) type compopt >/dev/null 2>&1 && compopt -o nospace ;;
     esac ;;
   address)
     case "$cur" in
@@ -127,8 +131,9 @@ export const zshCompletion = (vocabulary: Vocabulary): string =>
 export function fishCompletion(vocabulary: Vocabulary): string {
   const nodes = commandNodes(vocabulary);
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
-  const lines = nodes.flatMap(({ path, words, flags, wanted }) => {
+  const lines = nodes.flatMap(({ path, words, flags, wanted, then }) => {
     const begin = `complete -c gantry -n ${quoted(`__gantry_at '${path}'`)}`;
+    const later = `complete -c gantry -n ${quoted(`__gantry_at '${path}'; and test (count (commandline -opc)) -gt ${path.split(' ').length + 1}`)}`;
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
@@ -136,6 +141,7 @@ export function fishCompletion(vocabulary: Vocabulary): string {
           `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
       ),
       ...(words.length > 0 ? [] : namesFor(begin, wanted)),
+      ...(then === undefined ? [] : namesFor(later, then)),
     ];
   });
   return `# fish completion for gantry; load it with: gantry completion fish | source

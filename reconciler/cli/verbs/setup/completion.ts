@@ -35,10 +35,13 @@ async function environmentNames(paths: readonly string[]): Promise<readonly stri
   return (await findEnvironments(paths.length === 0 ? ['.'] : paths)).known;
 }
 
-/** Names of hosts, then groups. Ignores problems of the hosts file. */
+/** Names of hosts, then groups, then contexts. Ignores problems of the hosts file. */
 async function hostNames(context: Command, [file = 'hosts.yaml']: readonly string[]): Promise<readonly string[]> {
   const { readHostsFile } = await import('../../../manifest/hosts-file.ts');
   const { hosts } = await readHostsFile(file, new Map(), context.stop);
   const groups = new Set(hosts.flatMap((host) => host.groups));
-  return [...hosts.map(({ name }) => name), ...[...groups].sort().map((group) => `@${group}`)];
+  const { readContexts } = await import('../../session/contexts.ts');
+  const { contexts } = await readContexts(context.io.env);
+  const names = [...hosts.map(({ name }) => name), ...[...groups].sort().map((group) => `@${group}`)];
+  return [...new Set([...names, ...contexts.keys()])];
 }
