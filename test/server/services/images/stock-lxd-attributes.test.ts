@@ -117,9 +117,9 @@ describe.skipIf(missing !== undefined)('an image with access lists and capabilit
   async function givesAway(remote: 'lxd' | 'gantry', name: string): Promise<void> {
     const inside = (...words: string[]): Promise<string> =>
       lxc('exec', `${remote}:${name}`, '--user', '1000', '--', ...words);
-    await inside('/bin/busybox', 'touch', '/tmp/mine-${remote}');
-    await inside('/odd/busybox', 'chown', '7:8', '/tmp/mine-${remote}');
-    expect((await inside('/bin/busybox', 'stat', '-c', '%u:%g', '/tmp/mine-${remote}')).trim()).toBe('7:8');
-    await expect(inside('/bin/busybox', 'chown', '9:9', '/tmp/mine-${remote}')).rejects.toThrow(/not permitted/);
+    await inside('/bin/busybox', 'touch', `/tmp/mine-${remote}`);
+    await inside('/odd/busybox', 'chown', '7:8', `/tmp/mine-${remote}`);
+    expect((await inside('/bin/busybox', 'stat', '-c', '%u:%g', `/tmp/mine-${remote}`)).trim()).toBe('7:8');
+    await expect(inside('/bin/busybox', 'chown', '9:9', `/tmp/mine-${remote}`)).rejects.toThrow(/not permitted/);
   }
 });
