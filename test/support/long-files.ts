@@ -9,6 +9,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/lxc-verbs/lxc-verbs.test.ts',
   'test/e2e/cluster/settings.test.ts',
   'test/e2e/moving/from-lxd.test.ts',
+  'test/server/services/transfer/migration/stock-lxd-killed.test.ts',
   'test/e2e/moving/running-lxd.test.ts',
   'test/e2e/moving/other-host.test.ts',
   'test/e2e/documents/effects.test.ts',

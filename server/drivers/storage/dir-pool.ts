@@ -94,12 +94,15 @@ export async function mountDirPool(
     ...(await putBack(source, busy, isOurs)),
     ...temporary.map((entry) => join(source, temporaryFolder, entry)),
   ];
+  const failures: DriverError[] = [];
   for (const path of leftovers) {
     if (busy.has(path)) continue;
     await remove(path).catch((error: unknown) => {
-      throw new DriverError('Failed', `cannot remove the leftover ${path} of pool ${name}`, error);
+      failures.push(new DriverError('Failed', `cannot remove the leftover ${path} of pool ${name}`, error));
     });
   }
+  const [failure] = failures;
+  if (failure !== undefined) throw failure;
 }
 
 /** A restore that a crash cut short: the old volume returns to its place, or (the new one is there) is a leftover. */

@@ -132,8 +132,11 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
   );
 }
 
-/** Also plain directories, with subvolumes right in them. */
-async function removeSubvolume(path: string): Promise<void> {
+/**
+ * Also plain directories, with subvolumes in them or in their directories: what a stream had brought when the daemon was killed is
+ * read-only, and deleting its files would fail.
+ */
+async function removeSubvolume(path: string, depth = 2): Promise<void> {
   const stats = await lstat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
@@ -141,9 +144,8 @@ async function removeSubvolume(path: string): Promise<void> {
   if (stats === undefined) return;
   if (!stats.isDirectory()) return unlink(path);
   if (stats.ino !== subvolumeInode) {
-    for (const entry of await readdir(path, { withFileTypes: true }))
-      if (entry.isDirectory() && (await lstat(join(path, entry.name))).ino === subvolumeInode)
-        await removeSubvolume(join(path, entry.name));
+    for (const entry of depth > 0 ? await readdir(path, { withFileTypes: true }) : [])
+      if (entry.isDirectory()) await removeSubvolume(join(path, entry.name), depth - 1);
     return removeTree(path);
   }
   try {

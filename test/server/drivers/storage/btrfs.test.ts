@@ -406,6 +406,18 @@ describe.skipIf(why !== undefined)('volumes', () => {
     await where.storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
     for (const name of ['half', 'half/inner'])
       execFileSync('btrfs', ['subvolume', 'create', join(source, 'tmp', name)], { stdio: 'ignore' });
+    // As a stream that was cut off leaves it.
+    const received = join(source, 'tmp/cut/0.0.new/s0');
+    execFileSync(
+      'sh',
+      [
+        '-ec',
+        'mkdir -p "$(dirname "$1")"; btrfs subvolume create "$1"; echo x > "$1/file"; btrfs property set "$1" ro true',
+        'sh',
+        received,
+      ],
+      { stdio: 'ignore' },
+    );
     await rename(join(source, 'containers', 'c'), join(source, 'replaced', 'container@c'));
     await where.again().mountPool(pool);
     expect(await readdir(join(source, 'tmp'))).toEqual([]);
