@@ -18,7 +18,7 @@ interface Node {
   readonly flags: readonly { readonly name: string; readonly doc: string; readonly takesValue: boolean }[];
   readonly wanted: Completion;
   /** For the words after the first, where these are others. */
-  readonly then?: Completion;
+  readonly later?: Completion;
 }
 
 export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
@@ -35,8 +35,8 @@ export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
   const parents = Object.keys(groups).map((path): Node => ({ path, words: below(path), flags: [], wanted: 'file' }));
   const leaves = verbs.flatMap(({ name, alias, args, flags }): readonly Node[] => {
     const all = [...Object.values(flags), ...Object.values(outputFlags)].flatMap(flagsOf);
-    const [wanted = 'file', then] = (args ?? []).flatMap(([, , completion]) => completion ?? []);
-    const later = then === undefined || then === wanted ? {} : { then };
+    const [wanted = 'file', next] = (args ?? []).flatMap(([, , completion]) => completion ?? []);
+    const later = next === undefined || next === wanted ? {} : { later: next };
     const paths = [name, ...(alias === undefined ? [] : [name.replace(/\S+$/, alias)])];
     return paths.map((path) => ({ path, words: below(name), flags: all, wanted, ...later }));
   });
@@ -56,9 +56,9 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 
 export function bashCompletion(vocabulary: Vocabulary): string {
   const nodes = commandNodes(vocabulary);
-  const cases = nodes.map(({ path, words, flags, wanted, then }) => {
+  const cases = nodes.map(({ path, words, flags, wanted, later }) => {
     const offered = [...words.map(({ name }) => name), ...flags.map(({ name }) => name)].join(' ');
-    return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted}${then === undefined ? '' : `; [ "$last" = 1 ] || wanted=${then}`} ;;`;
+    return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted}${later === undefined ? '' : `; [ "$last" = 1 ] || wanted=${later}`} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   // Not `path`: in zsh that is PATH.
@@ -131,9 +131,9 @@ export const zshCompletion = (vocabulary: Vocabulary): string =>
 export function fishCompletion(vocabulary: Vocabulary): string {
   const nodes = commandNodes(vocabulary);
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
-  const lines = nodes.flatMap(({ path, words, flags, wanted, then }) => {
+  const lines = nodes.flatMap(({ path, words, flags, wanted, later }) => {
     const begin = `complete -c gantry -n ${quoted(`__gantry_at '${path}'`)}`;
-    const later = `complete -c gantry -n ${quoted(`__gantry_at '${path}'; and test (count (commandline -opc)) -gt ${path.split(' ').length + 1}`)}`;
+    const after = `complete -c gantry -n ${quoted(`__gantry_at '${path}'; and test (count (commandline -opc)) -gt ${path.split(' ').length + 1}`)}`;
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
@@ -141,7 +141,7 @@ export function fishCompletion(vocabulary: Vocabulary): string {
           `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
       ),
       ...(words.length > 0 ? [] : namesFor(begin, wanted)),
-      ...(then === undefined ? [] : namesFor(later, then)),
+      ...(later === undefined ? [] : namesFor(after, later)),
     ];
   });
   return `# fish completion for gantry; load it with: gantry completion fish | source
