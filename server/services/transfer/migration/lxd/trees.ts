@@ -3,6 +3,7 @@
 import { chmod, chown, lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../../../../drivers/driver-error.ts';
+import { syncTree } from '../../../../drivers/storage/copy-tree.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../drivers/storage/driver.ts';
 import {
   canBeLedAstray,
@@ -85,7 +86,10 @@ export async function receiveFromLxd(
     await driver.createSnapshot(pool, { volume: ref, snapshot }, { kind: 'now' }, signal);
   }
   await receive(ref.name);
-  if (isTwice) await receive(ref.name);
+  if (!isTwice) return;
+  // While the container still runs. Otherwise the first record that is written after the last pass waits for all of it.
+  await filesAt(driver, path, () => syncTree(path, signal));
+  await receive(ref.name);
 }
 
 /** The directory keeps its own mode and owner, which deny others access to the files of a container. */
