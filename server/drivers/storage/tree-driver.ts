@@ -1,31 +1,20 @@
 // A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
-// Snapshots are tree-snapshots.ts; how trees are made is the kind's.
-import { chmod, lstat, mkdir, statfs } from 'node:fs/promises';
+// Snapshots are in tree-snapshots.ts, sources in tree-fill.ts; a kind says how trees are made.
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/shared/reason.ts';
-import { inSpan } from '../../lib/shared/spans.ts';
 import { DriverError } from '../driver-error.ts';
-import { asDriverError, syncTree } from './copy-tree.ts';
-import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
+import { asDriverError } from './copy-tree.ts';
+import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from './driver.ts';
 import { durably } from './durable.ts';
-import { createImageCache } from './image-cache.ts';
-import {
-  checkVolumeName,
-  recordsFolder,
-  snapshotPathIn,
-  snapshotsPathIn,
-  volumeFolder,
-  volumePathIn,
-  volumeTypes,
-} from './layout.ts';
+import { checkVolumeName, recordsFolder, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
 import { directoryNames } from './tree-names.ts';
 import { openTreeStaging } from './tree-staging.ts';
-import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeDerive } from './tree-derive.ts';
+import { isTaken, treeFill } from './tree-fill.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
 import { treeTransfer } from './tree-transfer.ts';
 
@@ -36,122 +25,18 @@ export interface TreeDriverDeps {
   readonly log: Log;
 }
 
-type Progress = (text: string) => void;
-type Use = (path: string) => Promise<void>;
-const never = new AbortController().signal;
-
 /** What is not unlinked by then is left to mountPool. */
 const closeMs = 5_000;
 
 export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
   const mutex = new KeyedMutex();
-  const { log } = deps;
-  const images = createImageCache();
   const names = kind.names ?? directoryNames;
   const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
   const snapshots = treeSnapshots({ kind, staging, mutex });
   const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
 
-  async function unpack(
-    root: string,
-    image: ImageFiles,
-    progress: Progress,
-    signal: AbortSignal,
-    use: Use,
-  ): Promise<void> {
-    const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
-    const fill = async (temporary: string): Promise<void> => {
-      await kind.makeTree(temporary);
-      await inSpan('unpack image', { attributes: { 'gantry.image': image.fingerprint } }, () =>
-        deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal),
-      );
-    };
-    const keep = async (temporary: string): Promise<void> => {
-      // Later volumes trust that an image which is there is whole, also after a power failure; the first one does not wait for that.
-      const used = use(temporary);
-      const done = Promise.all([syncTree(temporary, never), used])
-        .then(() => names.move(temporary, path))
-        .catch((error: unknown) => {
-          // In a shared pool another member was faster.
-          if (!isTaken(error)) log.warn(`the unpacked image ${path} is not kept: ${errorText(error)}`);
-          throw error;
-        });
-      staging.behind(root, done);
-      await done;
-    };
-    await staging.make(root, fill, keep);
-  }
-
-  async function fillFromImage(
-    root: string,
-    volume: VolumeRef,
-    image: ImageFiles,
-    progress: Progress,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const imagePath = volumePathIn(root, { type: 'image', name: image.fingerprint });
-    const path = volumePathIn(root, volume);
-    await images.withImage(
-      imagePath,
-      {
-        has: () => names.isTree(imagePath),
-        unpack: (use) => unpack(root, image, progress, signal, use),
-        use: async (from) => {
-          if (volume.type === 'image') return;
-          const check = await watchIfShared(kind, from);
-          await staging.build(root, path, async (temporary) => {
-            await kind.copyTree(from, temporary, 'settled', signal, volume.shape);
-            await check();
-          });
-        },
-      },
-      signal,
-    );
-    if (volume.type !== 'image') return;
-    await images.whenUnused(imagePath, async () => {
-      if (!(await names.isTree(imagePath)))
-        throw new DriverError('Failed', `the unpacked image ${imagePath} is not kept`);
-    });
-  }
-
-  async function fillFromCopy(
-    pool: PoolSpec,
-    volume: VolumeRef,
-    source: Extract<VolumeSource, { kind: 'copy' }>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { from, snapshot } = source;
-    const root = kind.root(pool);
-    const fromPath =
-      snapshot === undefined ? volumePathIn(root, from) : snapshotPathIn(root, { volume: from, snapshot });
-    if (!(await names.isTree(fromPath)))
-      throw new DriverError('NotFound', `there is no ${label(from, snapshot)} in pool ${pool.name}`);
-    const by = snapshot === undefined ? 'guest' : 'settled';
-    await staging.build(root, pathOf(pool, volume), (temporary) =>
-      kind.copyTree(fromPath, temporary, by, signal, volume.shape),
-    );
-  }
-
-  async function fill(
-    pool: PoolSpec,
-    volume: VolumeRef,
-    source: VolumeSource,
-    progress: Progress,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const root = kind.root(pool);
-    if (source.kind === 'image') return fillFromImage(root, volume, source.image, progress, signal);
-    if (source.kind === 'copy') return fillFromCopy(pool, volume, source, signal);
-    await staging.build(root, pathOf(pool, volume), async (temporary) => {
-      if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal, volume.shape);
-      // 0700: with idmapped mounts the files of a container are real setuid-root files on the host.
-      await kind.makeTree(temporary, volume.shape);
-      if (volume.type === 'custom') await chmod(temporary, 0o711);
-      if (volume.type === 'container') await mkdir(join(temporary, 'rootfs'), { mode: 0o755 });
-    });
-  }
-
+  const { fill, images } = treeFill({ ...parts, names, unpackImage: deps.unpackImage, log: deps.log });
   const transfer = treeTransfer(parts);
   const derive = treeDerive(parts);
 
@@ -313,24 +198,6 @@ const limitsOf =
     });
     return ({ type, name }) => limits.get(`${volumeFolder(type)}/${name}`);
   };
-
-const isTaken = (error: unknown): boolean => hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST');
-
-/** Another member, which knows nothing of this copy, may delete the image in a shared pool meanwhile: the copy may lack files. */
-async function watchIfShared({ tag }: TreeKind, path: string): Promise<() => Promise<void>> {
-  if (tag === undefined) return () => Promise.resolve();
-  const { ino } = await lstat(path);
-  return async () => {
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.ino !== ino)
-      throw new DriverError('Failed', `the unpacked image ${path} was deleted while it was copied`);
-  };
-}
-
-function label(volume: VolumeRef, snapshot: string | undefined): string {
-  const name = `${volume.type} volume ${volume.name}`;
-  return snapshot === undefined ? name : `snapshot ${snapshot} of ${name}`;
-}
 
 function isVolumeName(volume: VolumeRef): boolean {
   try {
