@@ -1,6 +1,6 @@
 // The members of the cluster as this one sees them: their records, who is there, and what their containers do.
 import { type StatusCode, statusCodes } from '../api/status.ts';
-import type { MemberDocument } from '../records/documents.ts';
+import type { MemberDocument } from '../records/cluster-documents.ts';
 import type { Records } from '../records/records.ts';
 import {
   containerOfStatusKey,

@@ -1,5 +1,5 @@
 // Asks the other members for the cluster's keys: a member that missed a key change reaches no etcd with its old ones.
-import type { ClusterKeysDocument } from '../../records/documents.ts';
+import type { ClusterKeysDocument } from '../../records/cluster-documents.ts';
 import { peerHeaders } from '../peer-headers.ts';
 import { PeerLinks } from '../peer-links.ts';
 import type { MemberPair } from './identity.ts';

@@ -1,7 +1,7 @@
 // The keys of the cluster on this host: kept in a file, opened from the record sealed for this member, used for values and certificates.
 import { rm } from 'node:fs/promises';
 import { StoreError } from '../../store/store.ts';
-import type { ClusterKeysDocument } from '../../records/documents.ts';
+import type { ClusterKeysDocument } from '../../records/cluster-documents.ts';
 import type { EtcdIssuers } from '../etcd/certificates.ts';
 import type { Vault } from '../../store/sealed.ts';
 import type { MemberIdentity } from './identity.ts';

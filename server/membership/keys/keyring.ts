@@ -1,7 +1,7 @@
 // The keys of a cluster by generation: one authority of the etcds and one key for values each, and which of them are valid in each phase of
 // a change. Pure.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { ClusterKeysDocument, KeyPhase } from '../../records/documents.ts';
+import type { ClusterKeysDocument, KeyPhase } from '../../records/cluster-documents.ts';
 
 export interface KeyGeneration {
   readonly generation: number;

@@ -1,6 +1,6 @@
 // Turns a single host into a cluster that others can join.
 import { randomUUID } from 'node:crypto';
-import type { MemberDocument } from '../../records/documents.ts';
+import type { MemberDocument } from '../../records/cluster-documents.ts';
 import { load } from '../../store/load.ts';
 import { becomeMember } from './become-member.ts';
 import { asMember, foundingRecords, type Pair } from './convert-records.ts';

@@ -2,13 +2,8 @@
 // store.
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
 import { networkKeys, poolKeys } from '../shared/member-keys.ts';
-import type {
-  ClusterKeysDocument,
-  DefinitionDocument,
-  Kind,
-  MemberDocument,
-  ServerDocument,
-} from '../../records/documents.ts';
+import type { Kind, ServerDocument } from '../../records/documents.ts';
+import type { ClusterKeysDocument, DefinitionDocument, MemberDocument } from '../../records/cluster-documents.ts';
 import { KeySpace, memberKinds, meaningOf, nameKey } from '../../records/key-space.ts';
 import { readAll } from '../../store/load.ts';
 import type { Store } from '../../store/store.ts';

@@ -4,7 +4,7 @@ import type { ClusterMember, ClusterMemberPut } from '../../api/cluster/cluster.
 import { defaultGroup, memberConfigProblems } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
-import type { MemberDocument } from '../../records/documents.ts';
+import type { MemberDocument } from '../../records/cluster-documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';

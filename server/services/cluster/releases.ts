@@ -1,7 +1,7 @@
 // The releases of the members: each records its own, and once all run a newer one, the cluster requires that.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
-import type { MemberDocument } from '../../records/documents.ts';
+import type { MemberDocument } from '../../records/cluster-documents.ts';
 
 interface ReleasesDeps extends Pick<ServiceParts, 'records' | 'log'> {
   /** The release of this daemon. */

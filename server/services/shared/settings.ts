@@ -1,6 +1,6 @@
 // Reads current settings of the server: the stored value, else the default. server.ts changes them.
 import { hostname } from 'node:os';
-import type { MemberConfigDocument } from '../../records/documents.ts';
+import type { MemberConfigDocument } from '../../records/cluster-documents.ts';
 import { serverConfigScope, serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
 import type { ProxySettings } from '../../drivers/remote/driver.ts';
 import type { StoredServerConfig } from '../../api/server/server-config.ts';

@@ -3,7 +3,8 @@
 // dist/test/bench/processes/cluster-size.js MEMBERS CONTAINERS-OF-EACH
 import { performance } from 'node:perf_hooks';
 import { encodeDocument } from '../../../server/records/codec.ts';
-import type { ContainerDocument, MemberDocument } from '../../../server/records/documents.ts';
+import type { ContainerDocument } from '../../../server/records/documents.ts';
+import type { MemberDocument } from '../../../server/records/cluster-documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { encodePresent, encodeStatus, presentKey, statusKey } from '../../../server/membership/signals.ts';
 import { statusCodes } from '../../../server/api/status.ts';

@@ -14,7 +14,7 @@ import { pause } from '../../../lib/shared/deadline.ts';
 import { type Rest, RestlessLoop } from '../../../lib/restless-loop.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { Changes } from '../../../records/records.ts';
-import type { ClusterKeysDocument } from '../../../records/documents.ts';
+import type { ClusterKeysDocument } from '../../../records/cluster-documents.ts';
 import { changedKeys } from './next-keys.ts';
 
 export interface KeyChangeDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'operations' | 'events' | 'log'> {

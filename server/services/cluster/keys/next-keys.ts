@@ -1,7 +1,7 @@
 // Builds the record of a cluster's new keys. Pure but for randomness.
 import { type Keyring, newGeneration, nextState, trustedIn } from '../../../membership/keys/keyring.ts';
 import { type Receiver, sealKeyring } from '../../../membership/keys/seal.ts';
-import type { ClusterKeysDocument } from '../../../records/documents.ts';
+import type { ClusterKeysDocument } from '../../../records/cluster-documents.ts';
 
 /** Keeps earlier keys until no value encrypted with them is left. */
 export function changedKeys(

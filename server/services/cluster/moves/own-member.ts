@@ -1,5 +1,5 @@
 // The record of this member, and whether it is evacuated.
-import type { MemberDocument } from '../../../records/documents.ts';
+import type { MemberDocument } from '../../../records/cluster-documents.ts';
 import type { Records } from '../../../records/records.ts';
 
 type Reading = Pick<Records, 'members' | 'member'>;
