@@ -4,10 +4,11 @@ import type { Network } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
 import type { StoragePool } from '../../api/storage/pool.ts';
 import type { Cluster } from '../../membership/cluster.ts';
-import type { DefinitionDocument } from '../../records/documents.ts';
+import type { DefinitionDocument } from '../../records/cluster-documents.ts';
 import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../shared/patch.ts';
-import { Definitions, type Realisation } from './definitions.ts';
+import { Definitions } from './definitions.ts';
+import type { Realisation } from './definition-parts.ts';
 
 /** The relevant parts of a request. */
 interface MemberRequest {

@@ -1,44 +1,14 @@
 // Pools and networks of the whole cluster: each is defined once, and every member realises it. The definition is authoritative: a member
 // that was away catches up with it.
-import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { Member, Members } from '../../membership/members.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { DefinitionDocument } from '../../records/documents.ts';
+import type { DefinitionDocument } from '../../records/cluster-documents.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
-import { replaceConfig } from '../shared/patch.ts';
-import type { MemberKeys } from '../shared/member-keys.ts';
-
-/** One member's part, actual or wanted. */
-export interface Part {
-  readonly config: ConfigMap;
-  readonly description: string;
-}
-
-/** Realises pools or networks on this member, or on another one. */
-export interface Realisation {
-  /** For messages: `storage pool`, `network`. */
-  readonly what: string;
-  readonly kind: 'poolDefinitions' | 'networkDefinitions';
-  readonly keys: MemberKeys;
-  /** This member's part; undefined: none. */
-  readonly here: (name: string) => (Part & { readonly isReady: boolean }) | undefined;
-  readonly of: (member: number, name: string) => Part | undefined;
-  readonly create: (member: Member, name: string, type: string, part: Part) => Promise<void>;
-  readonly change: (member: Member, name: string, part: Part) => Promise<void>;
-  readonly remove: (member: Member, name: string) => Promise<void>;
-  /** URLs of its users on any member. */
-  readonly users: (name: string) => readonly string[];
-}
-
-export interface NewObject extends Part {
-  readonly name: string;
-  readonly type: string;
-  /** By member name. */
-  readonly overrides: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
+import { begunDefinition, isEqual, noForeign, ofMember, overridesByNumber, partOf } from './definition-parts.ts';
+import type { NewObject, Part, Realisation } from './definition-parts.ts';
 
 export class Definitions {
   readonly #records: Records;
@@ -76,12 +46,8 @@ export class Definitions {
 
   /** Stores config for one member of an object that is created later, as LXD clients send it. */
   async define(target: Member, { name, type, config }: Pick<NewObject, 'name' | 'type' | 'config'>): Promise<void> {
-    const { what, keys, kind } = this.#on;
-    const foreign = Object.keys(config).find((key) => !keys.isOwn(key));
-    if (foreign !== undefined)
-      throw errors.invalid(`${what} ${name}`, [
-        { path: `config.${foreign}`, message: 'is for all members: leave it to the request without target' },
-      ]);
+    const { what, kind } = this.#on;
+    noForeign(this.#on, name, config, { at: 'config', remedy: 'leave it to the request without target' });
     this.#needFree(name);
     await this.#records.retry((changes) => {
       const known = this.get(name);
@@ -109,34 +75,13 @@ export class Definitions {
     }
   }
 
-  async #create({ name, type, config, description, overrides }: NewObject): Promise<void> {
-    const { what, kind, keys } = this.#on;
+  async #create(object: NewObject): Promise<void> {
+    const { name, type } = object;
+    const { kind, keys } = this.#on;
     this.#needFree(name);
-    const { shared, own } = keys.split(config);
-    const numbered = this.#numbered(name, overrides);
+    const numbered = overridesByNumber(this.#on, object, this.#members);
     const definition = await this.#records.retry((changes): DefinitionDocument => {
-      const known = this.get(name);
-      if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
-      if (known !== undefined && known.type !== type)
-        throw errors.badRequest(`The ${what} ${name} is defined with ${known.type} on members, not with ${type}`);
-      const missing = this.#members.list().filter(({ number }) => !known?.overrides[number] && !numbered.has(number));
-      if (known !== undefined && missing.length > 0)
-        throw errors.badRequest(
-          `The ${what} ${name} is defined on some members, and not on ${missing.map((each) => each.name).join(', ')}: define it there with target first`,
-        );
-      const parts = this.#members.list().map(({ number }) => {
-        const part = { ...own, ...known?.overrides[number], ...numbered.get(number) };
-        return [number, part] as const;
-      });
-      const begun: DefinitionDocument = {
-        v: 1,
-        type,
-        description,
-        config: shared,
-        overrides: Object.fromEntries(parts),
-        state: 'creating',
-        by: this.#members.here,
-      };
+      const begun = begunDefinition(this.#on, object, { known: this.get(name), members: this.#members, numbered });
       changes.put(kind, name, begun);
       return begun;
     });
@@ -316,24 +261,6 @@ export class Definitions {
     };
   }
 
-  #numbered(name: string, overrides: NewObject['overrides']): ReadonlyMap<number, ConfigMap> {
-    const { what, keys } = this.#on;
-    return new Map(
-      Object.entries(overrides).map(([member, config]) => {
-        const number = this.#members.get(member)?.number;
-        const path = `member_overrides.${member}`;
-        if (number === undefined)
-          throw errors.invalid(`${what} ${name}`, [{ path, message: `the cluster has no member ${member}` }]);
-        const foreign = Object.keys(config).find((key) => !keys.isOwn(key));
-        if (foreign !== undefined)
-          throw errors.invalid(`${what} ${name}`, [
-            { path: `${path}.${foreign}`, message: 'is for all members: set it in config' },
-          ]);
-        return [number, replaceConfig(config as Record<string, never>)] as const;
-      }),
-    );
-  }
-
   async #put(name: string, document: DefinitionDocument): Promise<void> {
     await this.#records.retry((changes) => changes.put(this.#on.kind, name, document));
   }
@@ -347,19 +274,4 @@ export class Definitions {
   #left(name: string, member: Member, error: unknown): void {
     this.#log.error(`The ${this.#on.what} ${name} is left over on the member ${member.name}: ${errorText(error)}`);
   }
-}
-
-const partOf = (definition: DefinitionDocument, number: number): Part => ({
-  config: { ...definition.config, ...definition.overrides[number] },
-  description: definition.description,
-});
-
-const ofMember = (name: string, error: unknown): Error => {
-  if (name === '') return error instanceof Error ? error : new Error(String(error));
-  return errors.badRequest(`On the cluster member ${name}: ${errorText(error)}`);
-};
-
-function isEqual(a: ConfigMap, b: ConfigMap): boolean {
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

@@ -8,7 +8,7 @@ import { networkUsers } from '../networks/network-users.ts';
 import type { Networks } from '../networks/networks.ts';
 import { poolUsers } from '../storage/pool-users.ts';
 import type { StoragePools } from '../storage/storage-pools.ts';
-import type { Realisation } from './definitions.ts';
+import type { Realisation } from './definition-parts.ts';
 import { networkKeys, poolKeys } from '../shared/member-keys.ts';
 
 export type RealisationDeps = Pick<ServiceParts, 'records' | 'cluster'>;

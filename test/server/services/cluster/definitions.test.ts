@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import { Members } from '../../../../server/membership/members.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import type { DefinitionDocument, MemberDocument } from '../../../../server/records/documents.ts';
+import type { DefinitionDocument, MemberDocument } from '../../../../server/records/cluster-documents.ts';
 import { Records } from '../../../../server/records/records.ts';
-import { Definitions, type Part } from '../../../../server/services/cluster/definitions.ts';
+import { Definitions } from '../../../../server/services/cluster/definitions.ts';
+import type { Part } from '../../../../server/services/cluster/definition-parts.ts';
 import { poolKeys } from '../../../../server/services/shared/member-keys.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 
