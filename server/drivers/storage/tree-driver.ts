@@ -48,12 +48,15 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await make(pool, ...rest);
     };
 
-  /** What is deleted but not unlinked yet may be the room that is missing: `make` is then done once more. */
+  /** Repeats `make` once if the disk was full and deleted files have freed space since its start. */
   async function withRoom(root: string, make: () => Promise<void>): Promise<void> {
+    const wasRemoving = staging.isRemoving(root);
     try {
       await make();
     } catch (error) {
-      if (asDriverError('', error).code !== 'NoSpace' || !(await staging.settled(root))) throw error;
+      if (asDriverError('', error).code !== 'NoSpace') throw error;
+      const hasRemoved = await staging.settled(root);
+      if (!hasRemoved && !wasRemoving) throw error;
       await make();
     }
   }

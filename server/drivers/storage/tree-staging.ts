@@ -34,6 +34,8 @@ export interface TreeStaging {
   caughtUp(root?: string): Promise<void>;
   /** The same, and no removal is under way either. False: none was. */
   settled(root?: string): Promise<boolean>;
+  /** A removal is under way. */
+  isRemoving(root: string): boolean;
 }
 
 /** Max removals under way; the next one is waited for, as the disk is what they wait for, too. */
@@ -157,6 +159,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'nam
     behind,
     caughtUp,
     settled,
+    isRemoving: (root) => (underWay.get(root)?.size ?? 0) > 0,
     build: (root, path, fill) => make(root, fill, (temporary) => names.move(temporary, path)),
   };
 }

@@ -309,6 +309,26 @@ describe('failures leave nothing behind', () => {
     expect(await readdir(join(source, 'tmp'))).toEqual([]);
   });
 
+  test('a creation that found the disk full is tried again if a removal ended before it failed', async ({ skip }) => {
+    if (!isRoomyWith(await statfs(base)))
+      skip('skipped: the disk is too full for removals that end after their answer');
+    let tries = 0;
+    const where = await place(async (one, target, options, signal) => {
+      tries += 1;
+      if (tries === 1) {
+        await until(async () => (await readdir(join(where.source, 'tmp'))).length === 1);
+        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      }
+      await simpleUnpack(one, target, options, signal);
+    });
+    const { storage, pool } = where;
+    await storage.createVolume(pool, container('a'), { kind: 'empty' }, () => {}, never);
+    await storage.deleteVolume(pool, container('a'));
+    await storage.createVolume(pool, container('b'), { kind: 'image', image }, () => {}, never);
+    expect(tries).toBe(2);
+    expect(await storage.hasVolume(pool, container('b'))).toBe(true);
+  });
+
   describe.skipIf(!isRoot)('a full disk', () => {
     let small = '';
     beforeAll(async () => {
