@@ -10,7 +10,7 @@ import type { Listeners } from './listeners.ts';
 import { openListeners } from './open-listeners.ts';
 import { OpenParts } from './open-parts.ts';
 import { ClusterPart } from './cluster-part.ts';
-import { serveMeanwhile } from './cluster/meanwhile.ts';
+import { serveWhileWaiting } from './cluster/serve-while-waiting.ts';
 import { recover } from './recovery.ts';
 import { followTraces } from './follow-traces.ts';
 
@@ -18,7 +18,7 @@ import { followTraces } from './follow-traces.ts';
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const open = new OpenParts();
   try {
-    const base = await openFoundation(options, open, undefined, serveMeanwhile);
+    const base = await openFoundation(options, open, undefined, serveWhileWaiting);
     open.add(await followTraces(base));
     const services = composeServices(base, options);
     open.add(() => services.warningBook.close());

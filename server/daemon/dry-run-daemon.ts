@@ -75,7 +75,7 @@ async function openDryRunHost(stateDir: string, contents: ServerContents): Promi
     proxies: new SimProxies(),
     storage: Object.fromEntries(known.map((name) => [name, openPretendedStorage({ root, name })])),
     ids: { uids: simRange, gids: simRange, allowed: { uid: anyId, gid: anyId } },
-    paths: { ...thisHost, isElsewhere: true },
+    paths: { ...thisHost, isOtherHost: true },
     reason: 'it is a dry run',
     close: async () => {
       await runtime.close();

@@ -47,13 +47,13 @@ interface Waiting {
 }
 
 /** Serves while the store of the cluster does not answer yet. */
-export type Meanwhile = (options: DaemonOptions, number: number) => Promise<() => Promise<void>>;
+export type ServeWhileWaiting = (options: DaemonOptions, number: number) => Promise<() => Promise<void>>;
 
 export async function openFoundation(
   options: DaemonOptions,
   open: OpenParts,
   waiting?: Waiting,
-  meanwhile?: Meanwhile,
+  serveWhileWaiting?: ServeWhileWaiting,
 ) {
   const { stateDir } = options;
   const isDryRun = options.dryRun !== undefined;
@@ -96,7 +96,10 @@ export async function openFoundation(
   if (membership !== undefined) await checkOwnAddress(membership, stateDir);
   if (membership !== undefined) await keyUse.begin(membership, ownEtcd);
   if (membership?.store.own === true) await ownEtcd.resume();
-  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership, keyUse, meanwhile), log);
+  const stores = new CurrentStore(
+    await openStoreOf(options, dirs.database, log, membership, keyUse, serveWhileWaiting),
+    log,
+  );
   keyUse.stores = stores;
   open.add(() => stores.close());
   // An ending daemon had the lock before.
@@ -192,7 +195,7 @@ async function openStoreOf(
   log: Log,
   membership: Membership | undefined,
   keys: KeyUse,
-  meanwhile: Meanwhile | undefined,
+  serveWhileWaiting: ServeWhileWaiting | undefined,
 ): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd, release = version, stopStart } = options;
   if (dryRun === undefined)
@@ -205,7 +208,7 @@ async function openStoreOf(
       release,
       keys,
       stopStart,
-      meanwhile: meanwhile && ((number) => meanwhile(options, number)),
+      serveWhileWaiting: serveWhileWaiting && ((number) => serveWhileWaiting(options, number)),
     });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

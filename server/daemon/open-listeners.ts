@@ -60,7 +60,7 @@ function openSockets(
 ): Promise<Listeners> {
   const { records, room, dirs, operations, certificates: serving, cluster, pki, events, log, loop } = base;
   const { peers, bearers, end: endTrust } = trust;
-  const edge = { cluster, operations, dirs, endTrust, spare: peers.spare.bind(peers) };
+  const edge = { cluster, operations, dirs, endTrust, exempt: peers.exempt.bind(peers) };
   return Listeners.open({
     routesOf: (dialect) => routesOf(services, { ...edge, dialect }),
     peers,

@@ -56,7 +56,7 @@ export class Changes {
   }
 
   /** Atomically moves a record from another member to this one, renamed. Fails if it is no longer as in `found`. */
-  bring<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, name: string, document: Documents[K]): void {
+  takeOver<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, name: string, document: Documents[K]): void {
     const key = new KeySpace(found.member).keyOf(kind, found.name);
     this.compares.push({ key, modRev: found.modRev });
     this.ops.push({ del: key });

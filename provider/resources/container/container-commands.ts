@@ -68,7 +68,7 @@ export function notedCommands({ privateData, warn }: Context<Link>, container: s
 }
 
 /** Runs the commands one after another; returns all with their results. Commands that did not run keep their former results. */
-export async function runDue(
+export async function runDueCommands(
   context: Context<Link>,
   container: string,
   wanted: Execs | null,

@@ -37,7 +37,7 @@ export async function planTarget(hook: PlanHook<ContainerAttributes, Link>): Pro
 }
 
 /** The target of a container that has to move; undefined when it is where it should be. */
-export async function moveDue(
+export async function moveTarget(
   { client, warn }: Context<Link>,
   { target: planned }: ContainerState,
   { name, location, config }: Container,

@@ -5,7 +5,7 @@ import type { TextMap } from '../../framework/attribute.ts';
 import { warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { type ContainerState, type Source } from './container-attributes.ts';
-import { dueCommands, notedCommands, runDue } from './container-commands.ts';
+import { dueCommands, notedCommands, runDueCommands } from './container-commands.ts';
 import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
 import { costOf, expanded, putContainer, readContainer, createBody } from './container-state.ts';
 import { isContainerComputed } from '../shared/common-attributes.ts';
@@ -138,5 +138,5 @@ export async function afterStart(
   }
   const noted = notedCommands(context, name, planned.exec);
   const due = runs ? dueCommands({ wanted: planned.exec, prior: prior?.exec, hasStarted, noted }) : [];
-  return { exec: await runDue(context, name, planned.exec, prior?.exec, due) };
+  return { exec: await runDueCommands(context, name, planned.exec, prior?.exec, due) };
 }

@@ -13,7 +13,7 @@ import { checkSource } from './same-source.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { isFrozen, readContainer } from './container-state.ts';
 import { isWaiting, readTarget } from '../shared/placement.ts';
-import { moveDue } from './container-place.ts';
+import { moveTarget } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
 import { keepEtag, perform, performDelete } from '../shared/write.ts';
@@ -100,7 +100,7 @@ export const container = gantryResource({
     const before = await changeObject(context, { planned, secret }, prior);
     await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
-    const target = await moveDue(context, planned, before);
+    const target = await moveTarget(context, planned, before);
     const stops =
       isRunning && (planned.running === false || (await mustRestart(context, planned, before, target !== undefined)));
     if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);

@@ -127,7 +127,7 @@ export async function edit<O, B>(
     const { metadata: live, etag } = await get();
     const isAsPlanned = etag !== undefined && etag === context.privateData['etag'];
     const changed = isAsPlanned || attempt > 1 ? [] : changedSince(live);
-    if (changed.length > 0) throw changedMeanwhile(what, changed);
+    if (changed.length > 0) throw changedSincePlan(what, changed);
     try {
       await perform(context, () => put(body(live), etag));
       return live;
@@ -138,7 +138,7 @@ export async function edit<O, B>(
   }
 }
 
-const changedMeanwhile = (what: string, changed: readonly string[]): DiagnosticError =>
+const changedSincePlan = (what: string, changed: readonly string[]): DiagnosticError =>
   new DiagnosticError([
     failure(
       `The ${what} has changed since the plan`,

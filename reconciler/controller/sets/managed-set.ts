@@ -274,7 +274,7 @@ export class ManagedSet {
     await this.#hosts.change(links, why);
     const end = this.#end;
     if (end === undefined || end.aborted || !this.#deps.isActive()) return;
-    await this.#revisions.bring({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end, why);
+    await this.#revisions.rollOut({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end, why);
     this.#stateChanged();
   }
 
@@ -364,7 +364,7 @@ export class ManagedSet {
   /** Starts a rollout again that a check or a hook stopped. */
   async #restartRollout(start: StartPart): Promise<void> {
     const end = this.#end;
-    if (end !== undefined && !end.aborted) await this.#revisions.bring(start, end, 'It begins again.');
+    if (end !== undefined && !end.aborted) await this.#revisions.rollOut(start, end, 'It begins again.');
   }
 
   #begin(start: Omit<RunStart, 'revision'> & { readonly revision?: string }): Run {

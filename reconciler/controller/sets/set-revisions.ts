@@ -67,15 +67,15 @@ export class SetRevisions {
     await this.#working.catch(() => undefined);
   }
 
-  /** Brings the revision in force to all hosts, and then the one that the source offered before this controller was active. */
+  /** Rolls out the revision in force to all hosts, and then the one that the source offered before this controller was active. */
   async begin(start: StartPart, signal: AbortSignal): Promise<void> {
     this.#offered = undefined;
-    await this.bring(start, signal);
+    await this.rollOut(start, signal);
     if (this.#newest !== undefined) await this.#consider(this.#newest, signal);
   }
 
-  /** Brings the revision in force to all hosts. `why`: ends the rollout at work. */
-  async bring(start: StartPart, signal: AbortSignal, why?: string): Promise<void> {
+  /** Rolls out the revision in force to all hosts. `why`: ends the rollout at work. */
+  async rollOut(start: StartPart, signal: AbortSignal, why?: string): Promise<void> {
     return this.#inTurn(async () => {
       const { stored, rollouts, onError } = this.#deps;
       const { wanted } = stored;
@@ -125,7 +125,7 @@ export class SetRevisions {
     if (config.vault === undefined || vault === undefined || config.isLeaving === true) return;
     const look = async (end: AbortSignal): Promise<void> => {
       if (!isActive() || !(await vault.differs(this.#fromVault, end))) return;
-      await this.bring(start, end, 'A secret was rotated.');
+      await this.rollOut(start, end, 'A secret was rotated.');
     };
     await watchVault({ intervalMs: config.vault.intervalMs, look, onError: onWarning }, signal);
   }

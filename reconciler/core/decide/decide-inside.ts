@@ -102,22 +102,22 @@ function filesSketch(document: Document, { live, changes }: Situation): readonly
   return writes.length === 0 ? [] : [{ action: 'files', writes, removes: [] }];
 }
 
-interface Due {
+interface DueCommand {
   readonly name: string;
   readonly spec: ExecSpec;
   readonly why: string;
   readonly ranBefore: boolean;
 }
 
-function dueCommands(document: Document, situation: Situation): readonly Due[] {
-  return execsIn(document.values).flatMap(([name, spec]): readonly Due[] => {
+function dueCommands(document: Document, situation: Situation): readonly DueCommand[] {
+  return execsIn(document.values).flatMap(([name, spec]): readonly DueCommand[] => {
     const ran = situation.ran?.[name];
-    const why = whyDue(document, name, spec, situation);
+    const why = reasonToRun(document, name, spec, situation);
     return why === undefined ? [] : [{ name, spec, why, ranBefore: ran !== undefined }];
   });
 }
 
-function whyDue(document: Document, name: string, spec: ExecSpec, situation: Situation): string | undefined {
+function reasonToRun(document: Document, name: string, spec: ExecSpec, situation: Situation): string | undefined {
   const { live, owner } = situation;
   if (live === undefined) return 'the container is new';
   if (spec.creates !== undefined) {
@@ -178,7 +178,7 @@ function whyMarked(ran: string, mark: string): string | undefined {
   return before[2] === now[2] ? undefined : 'the container has started since then';
 }
 
-function commandChange(document: Document, { name, spec, ranBefore }: Due): Change {
+function commandChange(document: Document, { name, spec, ranBefore }: DueCommand): Change {
   const segments = ['exec', name];
   const declared = document.secrets ?? [];
   // Some words of a command may be secret.
@@ -196,7 +196,7 @@ function commandChange(document: Document, { name, spec, ranBefore }: Due): Chan
   };
 }
 
-function commandSketch(document: Document, { name, spec }: Due, owner: SetOwner | undefined): Sketch {
+function commandSketch(document: Document, { name, spec }: DueCommand, owner: SetOwner | undefined): Sketch {
   const { command, triggers, part } = markTexts(document.values, spec);
   const hidden = Object.entries(spec.environment ?? {})
     .filter(([key]) => document.secrets?.includes(`exec.${name}.environment.${key}`) === true)

@@ -36,7 +36,7 @@ type NextImage = NonNullable<ReturnType<typeof nextImage>>;
 export function decideReplace(existing: Existing, isForced: boolean): Decision {
   const { document, live, diff, context, ownership, next } = existing;
   const guard =
-    ownership.guard ?? guardElsewhere(existing, 'replace') ?? guardReplace(existing, isForced || next !== undefined);
+    ownership.guard ?? guardOtherPlace(existing, 'replace') ?? guardReplace(existing, isForced || next !== undefined);
   const isContainer = document.kind === 'container';
   const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
   const { starts, inside } = insideOfReplaced(existing, wasRunning);
@@ -70,7 +70,7 @@ export function decideRebuild(existing: Existing): Decision {
   const { document, live, diff, context, ownership, next } = existing;
   const guard =
     ownership.guard ??
-    guardElsewhere(existing, 'rebuild') ??
+    guardOtherPlace(existing, 'rebuild') ??
     (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : policyGuard(document, 'rebuild'));
   const { starts, inside } = insideOfReplaced(existing, isRunning(live.object as Parameters<typeof isRunning>[0]));
   const body = replacementBody(document, live.object, fieldsOf(diff.changes));
@@ -151,7 +151,7 @@ const imageChange = (next: NextImage | undefined): readonly Change[] =>
       ];
 
 /** The guard of an object without differences. */
-function guardElsewhere({ document, live, context }: Existing, verb: string): Guard | undefined {
+function guardOtherPlace({ document, live, context }: Existing, verb: string): Guard | undefined {
   const { owner, observed } = context;
   if (owner === undefined) return undefined;
   const record = recordsOf(document, live.object, observed).get(owner.set);

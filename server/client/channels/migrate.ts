@@ -50,11 +50,11 @@ export async function copyContainer(
   signal?: AbortSignal,
 ): Promise<void> {
   const source = await describe(from, signal);
-  const isElsewhere = from.client.host !== to.client.host;
-  const live = isElsewhere && isRunning(source) && options.refresh !== true && options.live !== false;
+  const isOtherHost = from.client.host !== to.client.host;
+  const live = isOtherHost && isRunning(source) && options.refresh !== true && options.live !== false;
   // A container that continues to run keeps its addresses.
   const body = { name: to.name, ...wantedOf(source, live ? { ...options, keepAddresses: true } : options) };
-  if (!isElsewhere) {
+  if (!isOtherHost) {
     const copy: ContainerSource = { type: 'copy', source: from.name, ...flagsOf(options) };
     await to.client.operations.run(
       () => to.client.create('container', { ...body, source: copy }, {}, signal),

@@ -30,7 +30,7 @@ export interface OpenStoreOptions {
   /** The release of this daemon. */
   readonly release: string;
   /** Called if the store of a cluster does not answer at first; its result is called once it does. */
-  readonly meanwhile?: ((number: number) => Promise<() => Promise<void>>) | undefined;
+  readonly serveWhileWaiting?: ((number: number) => Promise<() => Promise<void>>) | undefined;
   /** Ends the wait for the store of a cluster. */
   readonly stopStart?: AbortSignal | undefined;
 }
@@ -137,8 +137,8 @@ export async function openClusterStore(
     release,
     stopStart,
     keys,
-    meanwhile,
-  }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys' | 'meanwhile'>,
+    serveWhileWaiting,
+  }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys' | 'serveWhileWaiting'>,
 ): Promise<OpenedStore> {
   const [{ openEtcdStore }, { SealedStore: Sealed }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
@@ -154,7 +154,7 @@ export async function openClusterStore(
   let serving: Promise<() => Promise<void>> | undefined;
   const onWait = (): void => {
     log.warn(`Waiting for the store of the cluster: ${choice.address} does not answer`);
-    serving = meanwhile?.(number);
+    serving = serveWhileWaiting?.(number);
   };
   let opened: EtcdBackend;
   try {

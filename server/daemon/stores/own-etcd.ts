@@ -231,7 +231,7 @@ export class OwnEtcd {
     await this.#care.begin(membership.store);
     if (this.#process === undefined) await this.#program.look();
     const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
-    if (mine === undefined && this.#process !== undefined) return await this.#retire();
+    if (mine === undefined && this.#process !== undefined) return await this.#removeOwn();
     if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
     const change = etcdChange(members.list(), found, maxVoters());
     if (change === undefined) return 'settled';
@@ -283,7 +283,7 @@ export class OwnEtcd {
   }
 
   /** The others have removed it. */
-  async #retire(): Promise<Rest> {
+  async #removeOwn(): Promise<Rest> {
     await this.#process?.stop();
     this.#process = undefined;
     await rm(this.#dir('etcd.json'), { force: true });

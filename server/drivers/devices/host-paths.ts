@@ -11,7 +11,7 @@ export interface HostPaths {
   /** Number of the device node at a path as `major:minor` with its kind; undefined if there is none. Tests use plain files. */
   readonly node: (path: string) => NodeNumbers | undefined;
   /** The host is another one: requirements of devices are assumed to exist there, without a check. */
-  readonly isElsewhere?: boolean;
+  readonly isOtherHost?: boolean;
 }
 
 export interface NodeNumbers {

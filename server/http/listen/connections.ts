@@ -89,8 +89,8 @@ export function watchConnections(server: Server, connections?: Connections): (bu
   server.on('upgrade', (_request: unknown, socket: Peer) => open.delete(peerOf(socket)));
   return (busy = () => []) => {
     setTimeout(() => {
-      const spared = new Set(busy().map(peerOf));
-      for (const [key, socket] of open) if (!spared.has(key)) socket.destroy();
+      const exempt = new Set(busy().map(peerOf));
+      for (const [key, socket] of open) if (!exempt.has(key)) socket.destroy();
     }, endGraceMs).unref();
   };
 }

@@ -59,7 +59,7 @@ export interface Listener {
 
 export interface TlsServer extends Listener {
   /** Stops listening; each connection ends after the answer of its last request. */
-  retire(): Promise<void>;
+  drain(): Promise<void>;
   /** Applies to new connections. */
   use(tls: TlsSettings, pki: Pki | undefined): void;
 }
@@ -219,7 +219,7 @@ function listening(server: Server, listen: () => void): Promise<void> {
 
 /** How a server ends. Node keeps connections that were busy when their server closed, so an answer says that it is the last one: a client
  *  whose connection is cut does not know whether its change was made. */
-function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pick<TlsServer, 'retire' | 'close'> {
+function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pick<TlsServer, 'drain' | 'close'> {
   const underWay = new Set<ServerResponse>();
   server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
     response.shouldKeepAlive &&= server.listening;
@@ -227,7 +227,7 @@ function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pic
     response.once('close', () => underWay.delete(response));
   });
   let closed: Promise<void> | undefined;
-  const retire = (): Promise<void> =>
+  const drain = (): Promise<void> =>
     (closed ??= new Promise((resolve) => {
       server.close(() => resolve());
       server.closeIdleConnections();
@@ -235,12 +235,12 @@ function endingOf(server: Server, cut: ReturnType<typeof watchConnections>): Pic
       cut(() => [...underWay].flatMap(({ socket }) => socket ?? []));
     }));
   return {
-    retire,
+    drain,
     close: async () => {
       // Running requests get a moment to end; then their connections are cut.
       setTimeout(() => server.closeAllConnections(), 1000).unref();
       cut();
-      await retire();
+      await drain();
     },
   };
 }

@@ -9,7 +9,7 @@ export class PeerConnections {
   readonly #sockets = new Map<string, Set<Socket>>();
   /** By fingerprint; a closing connection no longer reveals its certificate. */
   readonly #certificates = new Map<string, Uint8Array>();
-  readonly #spared = new WeakSet<Socket>();
+  readonly #exempt = new WeakSet<Socket>();
   readonly #ending = new WeakSet<Socket>();
 
   /** Call it after the handshake. Ignores connections without a certificate. */
@@ -42,16 +42,16 @@ export class PeerConnections {
   /** Closes all of them, whatever their use. `asking`: the connection of this request, which ends after its answer. */
   end(fingerprint: string, asking?: Socket): void {
     for (const socket of this.#sockets.get(fingerprint) ?? []) {
-      if (socket !== asking && !this.#spared.has(socket)) socket.destroy();
+      if (socket !== asking && !this.#exempt.has(socket)) socket.destroy();
       else if (!this.#ending.has(socket)) this.#endSoon(socket);
     }
   }
 
   /** For a request that changes the trust in its own client: until the returned function is called, the connection stays open for the
    *  answer. */
-  spare(socket: Socket): () => void {
-    this.#spared.add(socket);
-    return () => void this.#spared.delete(socket);
+  exempt(socket: Socket): () => void {
+    this.#exempt.add(socket);
+    return () => void this.#exempt.delete(socket);
   }
 
   /** Marks the pending answer as the last one; a client that does not read it in time loses it. */

@@ -8,7 +8,7 @@ export class TlsListener {
   readonly #deps: Deps;
   #listener: TlsServer | undefined;
   #wanted: string | undefined;
-  readonly #retired = new Set<TlsServer>();
+  readonly #draining = new Set<TlsServer>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -37,7 +37,7 @@ export class TlsListener {
 
   async close(): Promise<void> {
     this.#release();
-    await Promise.all([...this.#retired].map((server) => server.close()));
+    await Promise.all([...this.#draining].map((server) => server.close()));
   }
 
   /** The port is free when it returns; the connections end later by themselves. */
@@ -46,7 +46,7 @@ export class TlsListener {
     this.#listener = undefined;
     this.#wanted = undefined;
     if (listener === undefined) return;
-    this.#retired.add(listener);
-    void listener.retire().then(() => this.#retired.delete(listener));
+    this.#draining.add(listener);
+    void listener.drain().then(() => this.#draining.delete(listener));
   }
 }

@@ -19,17 +19,17 @@ export interface CertificateRoutesDeps {
   /** Closes what the client has open; the socket is the request's own. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
   /** Keeps the connection open for its answer until the returned function is called. */
-  readonly spare: (asking: Socket) => () => void;
+  readonly exempt: (asking: Socket) => () => void;
 }
 
-export function certificateRoutes({ certificates, addresses, endTrust, spare }: CertificateRoutesDeps) {
+export function certificateRoutes({ certificates, addresses, endTrust, exempt }: CertificateRoutesDeps) {
   /** `work` resolves to the certificate that lost trust, if any. A client that reduces its own trust gets the answer as the last one on
    *  this connection. */
-  const lessen = async (
+  const reduceTrust = async (
     { request: { socket }, caller }: Pick<RouteContext, 'request' | 'caller'>,
     work: () => Promise<string | undefined>,
   ): Promise<RouteReply> => {
-    const release = spare(socket);
+    const release = exempt(socket);
     try {
       const fingerprint = await work();
       if (fingerprint === undefined) return done;
@@ -62,13 +62,13 @@ export function certificateRoutes({ certificates, addresses, endTrust, spare }: 
     'certificates.get': (context) => found(certificates.get(context.params.fingerprint)),
     'certificates.put': (context) => {
       const { caller, params, body, ifMatch } = context;
-      return lessen(context, () => certificates.put(caller, params.fingerprint, body, ifMatch));
+      return reduceTrust(context, () => certificates.put(caller, params.fingerprint, body, ifMatch));
     },
     'certificates.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
-      return lessen(context, () => certificates.patch(caller, params.fingerprint, body, ifMatch));
+      return reduceTrust(context, () => certificates.patch(caller, params.fingerprint, body, ifMatch));
     },
     'certificates.delete': (context) =>
-      lessen(context, () => certificates.delete(context.caller, context.params.fingerprint)),
+      reduceTrust(context, () => certificates.delete(context.caller, context.params.fingerprint)),
   } satisfies Partial<RouteTable>;
 }

@@ -10,7 +10,7 @@ import type { StateDeps } from '../../services/containers/shared/state-deps.ts';
 import { patchContainer, putContainer } from '../../services/containers/update/update.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import { moveToMember } from '../../services/cluster/moves/move-live.ts';
-import { isElsewhere, type MoveDeps } from '../../services/cluster/moves/moves.ts';
+import { isOnOtherMember, type MoveDeps } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import { migrateContainer } from '../../services/transfer/migration/container-source.ts';
 import { createByTransfer, type MigrationDeps } from '../../services/transfer/migration/migrations.ts';
@@ -71,7 +71,7 @@ export function containerRoutes(useCases: ContainerUseCases) {
     'containers.post': async (context) => {
       const body = context.body;
       const { target = '' } = context.query;
-      if (body.migration === true && isElsewhere(moveDeps.cluster, target))
+      if (body.migration === true && isOnOtherMember(moveDeps.cluster, target))
         return async_(await moveToMember(moveDeps, context.caller, context.params.name, target, body));
       if (isMoveHere(body)) return async_(moveContainer(containerDeps, context.caller, context.params.name, body));
       if (body.migration === true)

@@ -71,13 +71,13 @@ export interface RouteEdge {
   /** Closes what the client with this certificate has open; the socket is the request's own. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
   /** See CertificateRoutesDeps. */
-  readonly spare: (asking: Socket) => () => void;
+  readonly exempt: (asking: Socket) => () => void;
 }
 
 /** One table per dialect. */
 export function routesOf(
   services: RoutedServices,
-  { cluster, operations, dirs, dialect, endTrust, spare }: RouteEdge,
+  { cluster, operations, dirs, dialect, endTrust, exempt }: RouteEdge,
 ): RouteTable {
   const { headerPrefix } = dialect;
   const { restoreDeps } = services;
@@ -92,7 +92,7 @@ export function routesOf(
       certificates: services.certificates,
       addresses: () => addressesFor(services.server, dialect),
       endTrust,
-      spare,
+      exempt,
     }),
     ...containerRoutes({
       ...services,

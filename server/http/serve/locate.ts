@@ -8,11 +8,11 @@ import { checkNamedProjects } from '../restricted.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { ResolvedRequest } from './resolve.ts';
 
-export interface Here {
+export interface OnThisMember {
   readonly body: unknown;
 }
 
-export interface Elsewhere {
+export interface OnMember {
   readonly member: Member;
   /** The body, if it was already read. */
   readonly body?: unknown;
@@ -25,7 +25,7 @@ export const isRouted = ({ cluster }: AppDeps, { identity }: ResolvedRequest): b
   cluster.isOn && identity.isForwarded !== true;
 
 /** Throws AppError if this member refuses the request and no other carries it out. */
-export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<Here | Elsewhere> {
+export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<OnThisMember | OnMember> {
   const { cluster, placing } = deps;
   const { asked, endpoint, identity, query, request } = resolved;
   const routed = isRouted(deps, resolved);

@@ -3,15 +3,11 @@ import { HandlerContext } from '../handler-context.ts';
 import type { RouteReply } from '../route.ts';
 import { hopsOf, lookAgain } from '../second-look.ts';
 import type { AppDeps } from './app-deps.ts';
-import { isRouted, type Elsewhere } from './locate.ts';
+import { isRouted, type OnMember } from './locate.ts';
 import type { ResolvedRequest } from './resolve.ts';
 
 /** Throws AppError. */
-export async function perform(
-  deps: AppDeps,
-  resolved: ResolvedRequest,
-  body: unknown,
-): Promise<RouteReply | Elsewhere> {
+export async function perform(deps: AppDeps, resolved: ResolvedRequest, body: unknown): Promise<RouteReply | OnMember> {
   const { asked, handler, identity, names, query, request, reply } = resolved;
   await readOthersWrites(deps, resolved);
   const context = new HandlerContext({

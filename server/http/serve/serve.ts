@@ -10,7 +10,7 @@ import { goneSignal } from '../handler-context.ts';
 import { traceRequest } from '../trace-request.ts';
 import { admit, identify, type AdmittedRequest, type Exchange } from './admit.ts';
 import type { AppDeps } from './app-deps.ts';
-import { locate, type Elsewhere } from './locate.ts';
+import { locate, type OnMember } from './locate.ts';
 import { perform } from './perform.ts';
 import { resolve, type ResolvedRequest } from './resolve.ts';
 import { respond } from './respond.ts';
@@ -48,11 +48,7 @@ async function carryOut(deps: AppDeps, admitted: AdmittedRequest): Promise<Fasti
   return respond(deps, resolved, outcome);
 }
 
-function passOn(
-  deps: AppDeps,
-  { identity, request, reply }: ResolvedRequest,
-  elsewhere: Elsewhere,
-): Promise<FastifyReply> {
-  const forwarded = { ...elsewhere, caller: identity.caller, dialect: deps.dialect.name, request: request.raw };
+function passOn(deps: AppDeps, { identity, request, reply }: ResolvedRequest, target: OnMember): Promise<FastifyReply> {
+  const forwarded = { ...target, caller: identity.caller, dialect: deps.dialect.name, request: request.raw };
   return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
 }

@@ -73,7 +73,7 @@ export interface ClusterUseCaseDeps extends Pick<
   /** Kernel architecture of this host. */
   readonly architecture: string;
   /** Images that only a leaving member has are copied first. */
-  readonly images: Pick<MemberImages, 'bringAllOf'>;
+  readonly images: Pick<MemberImages, 'fetchAllOf'>;
   /** The role of the member at this address in keeping the records; undefined: unknown, or other hosts keep them. */
   readonly etcdRoleOf: (address: string) => 'vote' | 'copy' | 'none' | undefined;
   /** The release of this daemon. */

@@ -42,7 +42,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       // It may have come back since.
       checkNotOnline(deps, number, removal);
       if (member.isPresent) {
-        await deps.images.bringAllOf(member, isForced, signal);
+        await deps.images.fetchAllOf(member, isForced, signal);
         await askToLeave(deps, member, isForced);
       }
       await deps.fence.fenceOut(number);

@@ -26,7 +26,7 @@ export function imageOfProject(deps: CopyImageDeps, image: string): RemoteImage 
     expiresAt: document.expiresAt,
     fetch: (target, _report, signal) =>
       users.during(fingerprint, async () => {
-        await members.bring(image, signal);
+        await members.fetch(image, signal);
         const files = images.files(image);
         const found = await damage.byContent(files, signal);
         if (found !== undefined) throw errors.internal(found);

@@ -12,7 +12,7 @@ import type { ImageUsers } from './image-users.ts';
 
 /** Copies of images on other members of a cluster; see MemberImages. */
 export interface OtherCopies {
-  bring(image: string, signal: AbortSignal): Promise<void>;
+  fetch(image: string, signal: AbortSignal): Promise<void>;
   changeOthers(image: string, changed: ImageDocument): Promise<void>;
   delete(caller: Caller, image: string, remove: (signal: AbortSignal) => Promise<void>): Operation;
   removeAll(image: string, removeHere: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;

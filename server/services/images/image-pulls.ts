@@ -124,7 +124,7 @@ export class ImagePulls {
   ): Promise<PulledImage> {
     const { fingerprint } = image;
     const name = imageIn(this.#deps.records, caller.project, fingerprint);
-    await this.#deps.members.bring(name, signal);
+    await this.#deps.members.fetch(name, signal);
     const known = this.#deps.records.images.get(name)?.document;
     if (known?.lifecycle === 'ready' && (await this.#isWhole(name)))
       return { fingerprint, size: String(known.sizeBytes) };

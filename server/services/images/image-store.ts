@@ -236,7 +236,7 @@ export class ImageStore {
   /** Its files stay until `work` has ended, even if it is deleted; afterwards it counts as used in the pool. */
   async using<T>(image: string, pool: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.find(image);
-    await this.#deps.members.bring(image, signal);
+    await this.#deps.members.fetch(image, signal);
     try {
       return await this.#deps.users.during(plainName(image), work);
     } finally {

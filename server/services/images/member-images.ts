@@ -45,7 +45,7 @@ export class MemberImages {
   }
 
   /** Ensures that this member has the image, if any member has. Throws AppError unavailable if the members that have it are offline. */
-  async bring(image: string, signal: AbortSignal): Promise<void> {
+  async fetch(image: string, signal: AbortSignal): Promise<void> {
     if (this.#isHere(image) || otherHolders(this.#deps.records, image).length === 0) return;
     await this.#copies.run(
       image,
@@ -57,12 +57,12 @@ export class MemberImages {
 
   /** Before a member leaves: copies here what only it has. Throws AppError badRequest if one cannot be copied; `isForced`: that one is lost
    *  to the cluster. */
-  async bringAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
+  async fetchAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
     const { records, cluster, log } = this.#deps;
     for (const { name: image, document } of records.others.of('images', member.number)) {
-      if (document.lifecycle !== 'ready' || this.#isElsewhere(image, member.number)) continue;
+      if (document.lifecycle !== 'ready' || this.#hasOtherHolder(image, member.number)) continue;
       try {
-        await this.bring(image, signal);
+        await this.fetch(image, signal);
       } catch (error) {
         signal.throwIfAborted();
         // It was deleted in between.
@@ -76,7 +76,7 @@ export class MemberImages {
     }
   }
 
-  #isElsewhere(image: string, without: number): boolean {
+  #hasOtherHolder(image: string, without: number): boolean {
     const { records, cluster } = this.#deps;
     const isLasting = (number: number): boolean => number !== without && cluster.members.isPresent(number);
     return this.#isHere(image) || otherHolders(records, image).some(({ member }) => isLasting(member));

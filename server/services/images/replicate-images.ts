@@ -9,7 +9,7 @@ import { settingOf } from '../shared/settings.ts';
 import type { MemberImages } from './member-images.ts';
 
 export interface ReplicateImagesDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'log'> {
-  readonly members: Pick<MemberImages, 'bring' | 'repair'>;
+  readonly members: Pick<MemberImages, 'fetch' | 'repair'>;
 }
 
 export const replicateImages = (deps: ReplicateImagesDeps): ScheduledTask => ({
@@ -49,5 +49,5 @@ async function keep(
     holders: others,
   };
   const isThere = others.some((holder) => cluster.members.isPresent(holder));
-  if (isThere && newHolders(wish).includes(here)) await members.bring(image, signal);
+  if (isThere && newHolders(wish).includes(here)) await members.fetch(image, signal);
 }

@@ -124,7 +124,7 @@ export class Profiles {
   async rename(caller: Caller, name: string, newName: string): Promise<void> {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
-    this.#refuseUsedElsewhere(name);
+    this.#refuseUsedOnOthers(name);
     const rule = profileName(newName);
     if (rule !== undefined) throw errors.invalidName('profile', newName, rule);
     const to = qualifiedName(projectOf(name), newName);
@@ -137,7 +137,7 @@ export class Profiles {
   }
 
   /** Each member writes only the records of its own containers. */
-  #refuseUsedElsewhere(name: string): void {
+  #refuseUsedOnOthers(name: string): void {
     const elsewhere = this.#users.elsewhere(name).map((user) => plainName(user.name));
     if (elsewhere.length > 0)
       throw errors.badRequest(
@@ -148,7 +148,7 @@ export class Profiles {
   async #renameAtOnce(name: string, to: string): Promise<void> {
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
-      this.#refuseUsedElsewhere(name);
+      this.#refuseUsedOnOthers(name);
       if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
       changes.delete('profiles', name);
       changes.put('profiles', to, document);

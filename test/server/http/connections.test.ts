@@ -106,12 +106,12 @@ test('a listener that moves answers pending requests, however long that takes, a
   const [busy, silent] = [await dial(), await dial()];
   busy.write('PATCH /1.0 HTTP/1.1\r\nHost: x\r\n\r\n');
   await until(() => waiting.length === 1);
-  const retired = server.retire();
+  const drained = server.drain();
   await once(silent.resume(), 'close');
   waiting[0]?.end('done');
   const [answer] = (await once(busy, 'data')) as [Buffer];
   expect(answer.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*connection: close\r\n/i);
-  await retired;
+  await drained;
 });
 
 test('a handshake that is never finished is cut', async () => {

@@ -112,7 +112,7 @@ const arrival = ({ one, two }: World) => {
 async function takeAway({ one, two, settle }: World): Promise<void> {
   await settle();
   const found = two.records.others.get('containers', 'c');
-  if (found !== undefined) await two.records.commit((changes) => changes.bring('containers', found, 'c', container));
+  if (found !== undefined) await two.records.commit((changes) => changes.takeOver('containers', found, 'c', container));
   await settle();
   if (one.records.containers.has('c')) throw new Error('the container is on both members');
 }

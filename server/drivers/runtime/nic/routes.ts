@@ -61,7 +61,7 @@ interface RouteLine {
 }
 
 /** The interface of another route to exactly this subnet; undefined: there is none. Pure. */
-export const routeElsewhere = (listing: string, ours: string): string | undefined =>
+export const routeOnOtherDevice = (listing: string, ours: string): string | undefined =>
   (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly RouteLine[])).find(({ dev }) => dev !== ours)?.dev;
 
 const limit = { timeoutMs: 15_000 };
@@ -83,7 +83,7 @@ export async function addRoutes(nic: NicRun): Promise<void> {
 
 async function checkRoute(nic: NicRun, { to, dev, table }: HostRoute): Promise<void> {
   if (table !== undefined) return;
-  const other = routeElsewhere(await ip(['-j', isIpv6(to) ? '-6' : '-4', 'route', 'show', 'exact', to]), dev);
+  const other = routeOnOtherDevice(await ip(['-j', isIpv6(to) ? '-6' : '-4', 'route', 'show', 'exact', to]), dev);
   if (other === undefined) return;
   const why = `the host has a route to ${to} by ${other} already: take that away, or leave it out here`;
   throw new DriverError('Exists', `Device ${nic.device}: ${why}`);

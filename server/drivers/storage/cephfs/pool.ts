@@ -154,7 +154,7 @@ async function mountPlace({ trees, mounts }: CephfsParts, pool: PoolSpec, makes:
 }
 
 /** Mounts a directory of the CephFS while `use` works. */
-async function mountedMeanwhile<T>(
+async function whileMounted<T>(
   mounts: CephfsMounts,
   place: CephfsPlace,
   use: (target: string) => Promise<T>,
@@ -170,7 +170,7 @@ async function mountedMeanwhile<T>(
 
 /** Undefined: the file system cannot be mounted as a whole. */
 const atTop = <T>(mounts: CephfsMounts, place: CephfsPlace, use: (top: string) => Promise<T>): Promise<T | undefined> =>
-  mountedMeanwhile(mounts, { ...place, path: '/' }, use).catch(() => undefined);
+  whileMounted(mounts, { ...place, path: '/' }, use).catch(() => undefined);
 
 const makeFolder = async (path: string): Promise<boolean> =>
   (await mkdir(path, { recursive: true, mode: 0o711 })) !== undefined;
@@ -186,7 +186,7 @@ async function openPlace({ trees, store }: CephfsParts, pool: PoolSpec): Promise
 /** The config of the pool that is there already. Leaves nothing mounted. */
 export async function findCephfsPool(mounts: CephfsMounts, pool: PoolSpec): Promise<Record<string, string>> {
   const config = await fillCephfsConfig(pool);
-  const mark = await mountedMeanwhile(mounts, placeOf({ ...pool, config }), readMark).catch((error: unknown) => {
+  const mark = await whileMounted(mounts, placeOf({ ...pool, config }), readMark).catch((error: unknown) => {
     throw new DriverError('NotFound', `there is no pool ${pool.name}: ${config['source']} cannot be mounted`, error);
   });
   if (mark !== undefined) return config;

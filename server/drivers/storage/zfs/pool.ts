@@ -76,7 +76,7 @@ function refuseSize(config: Readonly<Record<string, string>>): void {
 /** Idempotent. Nothing that holds anything is formatted or taken over. */
 export async function createZfsPool(root: string, pool: PoolSpec, trees: Trees): Promise<void> {
   const location = locationOf(root, pool);
-  await bringIn(location, pool).catch(() => undefined);
+  await ensureImported(location, pool).catch(() => undefined);
   const found = await findDataset(datasetOf(pool));
   if (found?.pool !== tagOf(root, pool)) await take(location, pool, tagOf(root, pool), found);
   await refuseVolumes(
@@ -88,7 +88,7 @@ export async function createZfsPool(root: string, pool: PoolSpec, trees: Trees):
 }
 
 /** Imports the zpool when it is not there: after a start of the host, or an export. */
-async function bringIn(location: Location, pool: PoolSpec): Promise<void> {
+async function ensureImported(location: Location, pool: PoolSpec): Promise<void> {
   const name = zpoolOf(datasetOf(pool));
   const pools = poolsIn(await runZfs(commands.pools(), 'cannot read the ZFS pools of this host'));
   if (pools.has(name)) return;
@@ -187,7 +187,7 @@ async function makePlace(pool: PoolSpec, trees: Trees): Promise<void> {
 export async function findZfsPool(root: string, pool: PoolSpec): Promise<Record<string, string>> {
   const location = locationOf(root, pool);
   const none = (why: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${why}`);
-  await bringIn(location, pool).catch((error: unknown) => {
+  await ensureImported(location, pool).catch((error: unknown) => {
     throw none(error instanceof Error ? error.message : String(error));
   });
   const name = datasetOf(pool);
@@ -204,7 +204,7 @@ export async function mountZfsPool(
   busy: ReadonlySet<string>,
 ): Promise<void> {
   const name = datasetOf(pool);
-  await bringIn(locationOf(root, pool), pool);
+  await ensureImported(locationOf(root, pool), pool);
   const found = await findDataset(name);
   if (found === undefined)
     throw new DriverError('Failed', `pool ${pool.name} cannot be used: there is no dataset ${name}`);
@@ -221,7 +221,7 @@ export async function mountZfsPool(
 export async function deleteZfsPool(root: string, pool: PoolSpec, trees: Trees): Promise<void> {
   const location = locationOf(root, pool);
   const [name, place] = [datasetOf(pool), trees.root(pool)];
-  await bringIn(location, pool).catch(() => undefined);
+  await ensureImported(location, pool).catch(() => undefined);
   const found = await findDataset(name);
   if (found?.pool === tagOf(root, pool)) {
     await refuseVolumes(zfsStore, pool, `pool ${pool.name} still has`);

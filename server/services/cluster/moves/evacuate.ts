@@ -38,7 +38,7 @@ export function evacuate(
       const failures = await inTurn(own, handle, 'Evacuating', signal, (entry) =>
         leave(deps, caller, entry, { mode, isForced }, signal),
       );
-      const left = stoppedElsewhere(deps).filter(({ name: each }) => !own.some((entry) => entry.name === each));
+      const left = stoppedOnOthers(deps).filter(({ name: each }) => !own.some((entry) => entry.name === each));
       failures.push(...(await inTurn(left, handle, 'Starting', signal, startAgain(deps))));
       if (failures.length > 0) throw new AppError('internal', unfinished(name, failures));
     },
@@ -114,7 +114,7 @@ function destination({ records, cluster }: MoveOutDeps, { document }: ContainerE
 }
 
 /** Containers that were moved from here while running, and not started since: an evacuation was interrupted. */
-function stoppedElsewhere({ records, cluster }: MoveOutDeps) {
+function stoppedOnOthers({ records, cluster }: MoveOutDeps) {
   return [...records.others.list('containers')].filter(
     ({ name, member, document: { config, lifecycle } }) =>
       lifecycle === 'ready' &&

@@ -90,7 +90,7 @@ function arrivalOf(deps: MoveInDeps, body: ClusterArrival): ArriveParams {
   const devices = withRootIn(records, body.to, found.document, pool);
   const document = { ...arriving(withoutMark(found.document), devices), pool };
   checkDescription(deps, body.to, { ...document, config: withoutServerKeys(document.config) });
-  records.check((changes) => changes.bring('containers', found, body.to, document));
+  records.check((changes) => changes.takeOver('containers', found, body.to, document));
   const snapshots = body.container_only ? [] : snapshotsAt(deps, found, body.to, pool);
   return { from: { name, member, modRev }, name: body.to, document, snapshots };
 }

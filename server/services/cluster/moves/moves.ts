@@ -13,7 +13,7 @@ import { restore } from './restore.ts';
 export type MoveDeps = MoveInDeps & MoveOutDeps;
 
 /** Whether a migration with this target is a move to another member. */
-export const isElsewhere = ({ isOn }: Pick<Cluster, 'isOn'>, target: string): boolean =>
+export const isOnOtherMember = ({ isOn }: Pick<Cluster, 'isOn'>, target: string): boolean =>
   isOn && target !== '' && target !== noMember;
 
 /** POST .../state of this member. */

@@ -33,7 +33,7 @@ export async function deviceRuns(
     if (only !== undefined && !only.has(device)) continue;
     const properties = resolveDevice(given);
     const handler = handlerOf(device, properties);
-    if (options.host?.isElsewhere === true && handler.needsHost?.(properties) !== false) {
+    if (options.host?.isOtherHost === true && handler.needsHost?.(properties) !== false) {
       runs.set(device, nothing);
       continue;
     }

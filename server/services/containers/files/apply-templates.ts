@@ -74,14 +74,17 @@ export function withoutTemplateTrigger(config: ConfigMap): ConfigMap {
   return Object.fromEntries(Object.entries(config).filter(([key]) => key !== applyTemplateKey));
 }
 
-interface Due {
+interface DueTemplate {
   readonly trigger: string;
   readonly target: string;
   readonly template: Template;
 }
 
 /** Templates pending since create or copy come first, then those of every start. Pure. */
-export function dueTemplates(templates: ContainerMetadata['templates'], waiting: string | undefined): readonly Due[] {
+export function dueTemplates(
+  templates: ContainerMetadata['templates'],
+  waiting: string | undefined,
+): readonly DueTemplate[] {
   return [...(waiting === undefined || waiting === '' ? [] : [waiting]), 'start'].flatMap((trigger) =>
     Object.entries(templates)
       .filter(([, template]) => template.when.includes(trigger))
@@ -93,7 +96,7 @@ async function applyOne(
   deps: ApplyDeps,
   entry: ContainerEntry,
   { volume, tree }: { readonly volume: string; readonly tree: FileRoot },
-  { trigger, target, template }: Due,
+  { trigger, target, template }: DueTemplate,
   signal: AbortSignal,
 ): Promise<void> {
   const path = Buffer.from(target);
@@ -125,7 +128,7 @@ async function applyOne(
 export function templateContext(
   { name, document }: ContainerEntry,
   { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
-  { trigger, target, template }: Due,
+  { trigger, target, template }: DueTemplate,
 ): Record<string, unknown> {
   const container = {
     name: plainName(name),

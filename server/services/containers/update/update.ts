@@ -100,7 +100,7 @@ async function change(
         changes.put('containers', name, reserve(name, wanted));
       });
       await recording.finally(() => deps.hosts.claimed.delete(name));
-      await bringIntoForce(deps, name, original, before, reserve);
+      await applyUpdate(deps, name, original, before, reserve);
       const after = deps.view.expanded(readyContainer(deps.records, name));
       await deps.hosts.refresh([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
     }),
@@ -109,7 +109,7 @@ async function change(
 }
 
 /** A change that cannot be applied to the running container is not recorded: it is rolled back as a whole. */
-async function bringIntoForce(
+async function applyUpdate(
   deps: UpdateDeps,
   name: string,
   original: ContainerEntry,

@@ -44,7 +44,7 @@ export function arriveContainerSaga(
       snapshots: ({ document, snapshots }) => putSnapshots(records, document.uuid, snapshots),
     }),
     commit: (changes, { from, name, document }) =>
-      changes.bring('containers', originalOf(records, from), name, document),
+      changes.takeOver('containers', originalOf(records, from), name, document),
   };
 }
 

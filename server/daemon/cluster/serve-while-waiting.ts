@@ -17,7 +17,7 @@ import { openSilentStore } from './silent-store.ts';
 const graceMs = 5_000;
 
 /** Resolves with the function that ends it. Does nothing without records. Never throws: the wait continues without it. */
-export async function serveMeanwhile(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
+export async function serveWhileWaiting(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
   const kept = await readKeptRecords(options.stateDir);
   if (kept?.number !== number) {
     options.log.warn(
