@@ -1,5 +1,5 @@
 // Follows background operations to their end: by the event socket while it is connected, by the wait endpoint otherwise.
-import { setMaxListeners } from 'node:events';
+import { whenAborted } from '../lib/shared/abort-calls.ts';
 import type { Operation } from '../api/operation.ts';
 import { ClientError, isNotFound } from './client-error.ts';
 import type { EventSocket, EventSocketHandlers } from './events/event-socket.ts';
@@ -172,7 +172,7 @@ export class OperationFollower implements Operations {
     return new Promise((resolve, reject) => {
       const wake = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', wake);
+        withdraw?.();
         const others = this.#wakers.get(id);
         others?.delete(wake);
         if (others?.size === 0) this.#wakers.delete(id);
@@ -180,9 +180,7 @@ export class OperationFollower implements Operations {
         else resolve();
       };
       const timer = setTimeout(wake, ms);
-      // Many concurrent waits may share one signal: that is not a leak.
-      if (signal !== undefined) setMaxListeners(0, signal);
-      signal?.addEventListener('abort', wake);
+      const withdraw = signal && whenAborted(signal, wake);
       const others = this.#wakers.get(id);
       if (others === undefined) this.#wakers.set(id, new Set([wake]));
       else others.add(wake);

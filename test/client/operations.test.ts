@@ -157,10 +157,10 @@ test('an operation that the server no longer knows is lost, which is a different
 
 test('the wait endpoint is used where there is no event endpoint', async () => {
   const { daemon, client } = await setUp({ events: false });
-  startsOperation(daemon, (operation) => setTimeout(() => daemon.finish(operation), 50));
+  const isAwaited = (): boolean => daemon.requests.some(({ path }) => path.endsWith('/wait'));
+  startsOperation(daemon, (operation) => void until(isAwaited).then(() => daemon.finish(operation)));
   const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
   expect(reply.operation?.status_code).toBe(200);
-  expect(daemon.requests.some(({ path }) => path.endsWith('/wait'))).toBe(true);
 });
 
 test('an end is found although the socket was disconnected at that time', async () => {

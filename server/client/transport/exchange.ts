@@ -1,5 +1,6 @@
 // One request with its whole answer, at the lowest cost: no stream, no signal of its own. Does not interpret the answer.
 import type { Dispatcher } from 'undici';
+import { whenAborted } from '../../lib/shared/abort-calls.ts';
 import { DeadlineError } from '../../lib/shared/deadline.ts';
 import type { Headers } from './reply.ts';
 
@@ -31,13 +32,14 @@ export function exchange(
   { timeoutMs, silentMs, maxBytes }: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<WholeReply> {
+  if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let failure: Error | undefined;
     const settled = (): void => {
       clearTimeout(timer);
       clearTimeout(silence);
-      signal?.removeEventListener('abort', aborted);
+      withdraw?.();
     };
     const giveUp = (error: Error): void => {
       failure = error;
@@ -45,12 +47,11 @@ export function exchange(
       reject(error);
       controller?.abort(error);
     };
-    const aborted = (): void => giveUp(signal?.reason as Error);
     const expire = (): void => giveUp(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
     const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
     const mute = (): void => giveUp(new DeadlineError(`the server sent nothing for ${silentMs ?? 0} ms`));
     const silence = silentMs === undefined ? undefined : setTimeout(mute, silentMs);
-    signal?.addEventListener('abort', aborted);
+    const withdraw = signal && whenAborted(signal, () => giveUp(signal.reason as Error));
     let statusCode = 0;
     let headers: Headers = {};
     let size = 0;

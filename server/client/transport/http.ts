@@ -2,6 +2,7 @@
 // kinds of objects.
 import type { Readable } from 'node:stream';
 import { ClientError, isOverloaded, isUnavailable, remedyFor } from '../client-error.ts';
+import { whenAborted } from '../../lib/shared/abort-calls.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import { currentTraceparent, inSpan, type Span } from '../../lib/shared/spans.ts';
 import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
@@ -93,8 +94,8 @@ export function createHttp(deps: HttpDeps): Http {
           throw new ClientError('badReply', `${what}: HTTP ${raw.statusCode}`, { status: raw.statusCode });
         }
         const abort = (): void => void raw.body.destroy(signal?.reason as Error);
-        signal?.addEventListener('abort', abort, { once: true });
-        raw.body.once('close', () => signal?.removeEventListener('abort', abort));
+        if (signal?.aborted === true) abort();
+        else if (signal !== undefined) raw.body.once('close', whenAborted(signal, abort));
         return { status: raw.statusCode, headers, body: raw.body };
       }),
   };

@@ -1,5 +1,5 @@
 // Combines time limits with the caller's abort signal, leaving no listeners behind on long-lived signals.
-import { setMaxListeners } from 'node:events';
+import { whenAborted } from './abort-calls.ts';
 
 /** Thrown inside `within` on a timeout; callers translate it into their own message. */
 export class DeadlineError extends Error {
@@ -14,11 +14,8 @@ export async function within<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // Many concurrent calls may share one signal: that is not a leak.
-  if (signal !== undefined) setMaxListeners(0, signal);
   const controller = new AbortController();
-  const forward = (): void => controller.abort(signal?.reason);
-  signal?.addEventListener('abort', forward, { once: true });
+  const withdraw = signal && whenAborted(signal, () => controller.abort(signal.reason));
   const expire = (): void => controller.abort(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
   try {
@@ -28,14 +25,14 @@ export async function within<T>(
     throw error;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', forward);
+    withdraw?.();
   }
 }
 
 export const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    else whenAborted(signal, resolve);
   });
 
 /** Resolves after `ms`; rejects with the reason of `signal`. */
@@ -50,9 +47,9 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
       reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
+      withdraw?.();
       resolve();
     }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
+    const withdraw = signal && whenAborted(signal, abort);
   });
 }

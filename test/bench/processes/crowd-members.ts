@@ -1,10 +1,14 @@
-// A process with several simulated members of one cluster: started by cluster-crowd.ts, which forms the cluster over their sockets.
+// A process with several simulated daemons: cluster-crowd.ts forms a cluster over their sockets, controller.ts applies sets to them.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
-import type { Daemon } from '../../../server/daemon/daemon-options.ts';
+import { startDryRunDaemon, type DryRunDaemon } from '../../../server/daemon/dry-run-daemon.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
+import { emptyServer } from '../../support/daemons/in-memory.ts';
+
+/** Where the records of a daemon are: in a file, or in memory, where a daemon needs a third of the room. */
+export type RecordsPlace = 'file' | 'memory';
 
 export type CrowdMessage =
   | { readonly type: 'ready'; readonly sockets: readonly string[] }
@@ -14,15 +18,18 @@ export type CrowdMessage =
 
 const tell = (message: CrowdMessage): void => void process.send?.(message);
 
-const daemons: Daemon[] = [];
+const daemons: DryRunDaemon[] = [];
 
-async function start(dir: string, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    const stateDir = join(dir, name);
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    daemons.push(await startDaemon({ stateDir, runtime: 'sim', log: silentLog }));
-  }
+async function start(place: string, dir: string, names: readonly string[]): Promise<void> {
+  for (const name of names)
+    daemons.push(await (place === 'memory' ? startDryRunDaemon(emptyServer) : inFile(dir, name)));
   tell({ type: 'ready', sockets: daemons.map(({ socketPath }) => socketPath) });
+}
+
+function inFile(dir: string, name: string): Promise<DryRunDaemon> {
+  const stateDir = join(dir, name);
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  return startDaemon({ stateDir, runtime: 'sim', log: silentLog });
 }
 
 async function stop(): Promise<void> {
@@ -38,5 +45,5 @@ process.on('message', (message: string) => {
 // The bench has died.
 process.on('disconnect', () => void stop());
 
-const [dir = '', ...names] = process.argv.slice(2);
-start(dir, names).catch((error: unknown) => tell({ type: 'failed', reason: errorText(error) }));
+const [place = '', dir = '', ...names] = process.argv.slice(2);
+start(place, dir, names).catch((error: unknown) => tell({ type: 'failed', reason: errorText(error) }));

@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { CrowdMessage } from './crowd-members.ts';
+import type { CrowdMessage, RecordsPlace } from './crowd-members.ts';
 
 export interface CrowdProcess {
   readonly child: ChildProcess;
@@ -14,10 +14,17 @@ export interface CrowdProcess {
   stop(): Promise<void>;
 }
 
-/** Each daemon has the folder of its name in `dir`. */
-export async function startCrowdProcess(dir: string, names: readonly string[]): Promise<CrowdProcess> {
+/** Each daemon has a folder in `dir`. */
+export async function startCrowdProcess(
+  dir: string,
+  names: readonly string[],
+  place: RecordsPlace = 'file',
+): Promise<CrowdProcess> {
   const script = fileURLToPath(new URL('crowd-members.js', import.meta.url));
-  const child = fork(script, [dir, ...names], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(script, [place, dir, ...names], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...process.env, TMPDIR: dir },
+  });
   const gone = once(child, 'exit');
   const next = async (): Promise<CrowdMessage> => {
     const ended = gone.then(() => [{ type: 'failed', reason: 'its process ended' }]);

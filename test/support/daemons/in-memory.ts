@@ -10,7 +10,8 @@ export interface MemoryDaemon {
   close(): Promise<void>;
 }
 
-const empty: ServerContents = {
+/** A server without objects. */
+export const emptyServer: ServerContents = {
   config: {},
   projects: [],
   containers: [],
@@ -27,7 +28,7 @@ const empty: ServerContents = {
 };
 
 export async function openMemoryDaemon(): Promise<MemoryDaemon> {
-  const daemon = await startDryRunDaemon(empty);
+  const daemon = await startDryRunDaemon(emptyServer);
   const host = `unix://${daemon.socketPath}`;
   const client = createClient(host);
   return {
