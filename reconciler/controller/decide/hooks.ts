@@ -3,8 +3,20 @@ import type { Hook } from '../config/config.ts';
 import { matchesHost, type HostFacts } from '../../core/documents/host-pattern.ts';
 import type { HookPhase } from '../config/hook-schema.ts';
 
-/** The hooks that ran for one revision, kept over restarts. `began`: still running, or interrupted by the end of the process. */
+/** What hosts get: a revision, again with other values when secrets of Vault were rotated. */
+export interface Delivery {
+  readonly revision: string;
+  /** A digest of the values of Vault; absent when the manifests use none. */
+  readonly secrets?: string | undefined;
+}
+
+/** Hooks run once for each key. */
+export const deliveryKey = ({ revision, secrets }: Delivery): string =>
+  secrets === undefined ? revision : `${revision} ${secrets}`;
+
+/** The hooks that ran for one delivery, kept over restarts. `began`: still running, or interrupted by the end of the process. */
 export interface HookState {
+  /** The key of the delivery. */
   readonly revision: string;
   readonly ran: Readonly<Record<string, 'began' | 'done'>>;
   /** The hooks after the sync; absent if the revision came without any. */

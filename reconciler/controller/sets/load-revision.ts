@@ -33,6 +33,8 @@ export interface LoadedRevision {
   readonly problems: readonly string[];
   /** Values from Vault, by reference. */
   readonly fromVault?: ReadonlyMap<string, string>;
+  /** A digest of these values; absent when there are none. */
+  readonly secrets?: string;
 }
 
 const hostVariable = 'GANTRY_HOST_NAME';
@@ -108,6 +110,7 @@ async function loadFenced(
     hosts: found,
     problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)),
     ...(vault === undefined ? {} : { fromVault: vault.seen }),
+    ...(vault === undefined || vault.seen.size === 0 ? {} : { secrets: hashOf([...vault.seen].sort()) }),
   };
 }
 

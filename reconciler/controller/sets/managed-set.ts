@@ -105,6 +105,7 @@ export class ManagedSet {
       store: (hooks) => this.#stored.change({ hooks }),
       records: this.#records.hooks,
       log: (level, message, host) => this.#reports.log(level, message, host),
+      hide: (text) => this.#hosts.withoutSecrets(text),
       nowMs,
     });
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
@@ -112,10 +113,10 @@ export class ManagedSet {
       rollout: config.rollout,
       batchesOf: (hosts) => batchesOf(config.rollout, hosts),
       hosts: this.hosts,
-      owe: (revision) => void this.#hooks.owe(revision).catch((error: unknown) => this.#logNotStored(error)),
-      afterSync: (revision, isNews) =>
-        this.#hooks.afterSync(revision, isNews, this.#end ?? new AbortController().signal),
-      onFailure: (revision) => this.#hooks.onFailure(revision, this.#end ?? new AbortController().signal),
+      owe: (delivery) => void this.#hooks.owe(delivery).catch((error: unknown) => this.#logNotStored(error)),
+      afterSync: (delivery, isNews) =>
+        this.#hooks.afterSync(delivery, isNews, this.#end ?? new AbortController().signal),
+      onFailure: (delivery) => this.#hooks.onFailure(delivery, this.#end ?? new AbortController().signal),
       check: (revision, on, overtaken) =>
         watchMetrics(config.rollout.checks, { set: config.name, revision, hosts: on }, overtaken),
       appliedText: (host) => this.#stored.state.hosts[host]?.text,

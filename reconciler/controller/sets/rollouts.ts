@@ -1,6 +1,7 @@
 // The rollouts of a set: a revision goes to the hosts batch by batch, one rollout at a time, and is taken back when too many hosts fail.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Rollout } from '../config/config.ts';
+import type { Delivery } from '../decide/hooks.ts';
 import { batchVerdict } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
@@ -28,11 +29,11 @@ export interface RolloutDeps {
   ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
   readonly onWithdrawn: (revision: string, message: string) => void;
   /** Stores that hooks must follow when all hosts have the revision. */
-  readonly owe?: (revision: string) => void;
+  readonly owe?: (delivery: Delivery) => void;
   /** Runs the hooks after a sync. `isNews`: this rollout changed hosts. Returns why a hook failed. */
-  readonly afterSync?: (revision: string, isNews: boolean) => Promise<string | undefined>;
+  readonly afterSync?: (delivery: Delivery, isNews: boolean) => Promise<string | undefined>;
   /** Runs the hooks after a failure. Returns why a hook failed. */
-  readonly onFailure?: (revision: string) => Promise<string | undefined>;
+  readonly onFailure?: (delivery: Delivery) => Promise<string | undefined>;
   /** Watches metrics of these hosts. Returns why the rollout must stop. */
   readonly check?: (revision: string, hosts: readonly string[], overtaken: AbortSignal) => Promise<string | undefined>;
   /** Called when all hosts have the revision. */
@@ -79,7 +80,7 @@ export class Rollouts {
   /** Rolls out batch by batch in the background, until a newer rollout starts. Returns its run when it changes hosts. */
   start(
     revision: string,
-    { hosts: loaded }: LoadedRevision,
+    { hosts: loaded, secrets }: LoadedRevision,
     start: StartPart,
     onlyOn?: readonly string[],
   ): Run | undefined {
@@ -91,8 +92,9 @@ export class Rollouts {
     const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
     const isNews = chosen.some(({ name }) => appliedText(name) !== loaded.get(name)?.text);
     const run = isNews || wasStopped || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
-    if (run !== undefined) this.#deps.owe?.(revision);
-    void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
+    const delivery = { revision, secrets };
+    if (run !== undefined) this.#deps.owe?.(delivery);
+    void this.#batches(delivery, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
       onError(`the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
       run?.end('failed', nowMs(), reasonOf(error));
     });
@@ -100,13 +102,14 @@ export class Rollouts {
   }
 
   async #batches(
-    revision: string,
+    delivery: Delivery,
     loaded: LoadedRevision['hosts'],
     hosts: readonly SetOnHost[],
     run: Run | undefined,
     overtaken: AbortSignal,
   ): Promise<void> {
     const { batchesOf, noteGiven, nowMs, onGood } = this.#deps;
+    const { revision } = delivery;
     this.#message = undefined;
     this.#halted = undefined;
     this.#isStopped = false;
@@ -120,22 +123,22 @@ export class Rollouts {
       );
       for (const host of batch) {
         const own = loaded.get(host.name);
-        if (own !== undefined) host.give({ revision, loaded: own, ...(run === undefined ? {} : { run }) });
+        if (own !== undefined) host.give({ ...delivery, loaded: own, ...(run === undefined ? {} : { run }) });
       }
       given.push(...batch);
-      const verdict = await this.#verdictOf(batch, given, revision, overtaken);
+      const verdict = await this.#verdictOf(batch, given, delivery, overtaken);
       if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (verdict === 'withdrawn') return this.#withdraw(revision, run);
       const why = run === undefined ? undefined : await this.#checked(revision, given, overtaken);
       if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
-      if (why !== undefined) return this.#stopBy(why, revision, given, run);
+      if (why !== undefined) return this.#stopBy(why, delivery, given, run);
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
     if (failed.length > 0) run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
     else if (late.length > 0) run?.end('done', nowMs(), `Not yet on ${listOf(late)}: they get it later.`);
     await this.#allSynced(given, overtaken);
-    const why = overtaken.aborted ? undefined : await this.#deps.afterSync?.(revision, run !== undefined);
+    const why = overtaken.aborted ? undefined : await this.#deps.afterSync?.(delivery, run !== undefined);
     if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
     if (why !== undefined) {
       this.#isStopped = true;
@@ -156,7 +159,7 @@ export class Rollouts {
   async #verdictOf(
     batch: readonly SetOnHost[],
     given: readonly SetOnHost[],
-    revision: string,
+    delivery: Delivery,
     overtaken: AbortSignal,
   ): Promise<'go' | 'overtaken' | 'withdrawn'> {
     const { rollout, hosts, hasEarlier, onError, waitsForAway = false } = this.#deps;
@@ -170,11 +173,11 @@ export class Rollouts {
       if (verdict === 'halt') {
         const isLast = given.length === hosts.length;
         const failed = listOf(failedNames(given));
-        this.#message = `Revision ${short(revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
+        this.#message = `Revision ${short(delivery.revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
         this.#halted = given;
         if (!isReported) {
           onError(this.#message);
-          await this.#afterFailure(revision);
+          await this.#afterFailure(delivery);
         }
         isReported = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
@@ -195,21 +198,22 @@ export class Rollouts {
   }
 
   /** Stops the rollout: hosts that have the revision keep it, or go back when the set asks for that. */
-  async #stopBy(why: string, revision: string, given: readonly SetOnHost[], run: Run | undefined): Promise<void> {
+  async #stopBy(why: string, delivery: Delivery, given: readonly SetOnHost[], run: Run | undefined): Promise<void> {
+    const { revision } = delivery;
     const { rollout, hosts, hasEarlier, onError, nowMs } = this.#deps;
     const isLast = given.length === hosts.length;
     const on = listOf(given.map(({ name }) => name));
     this.#message = `Revision ${short(revision)} was stopped on ${on}${isLast ? '' : ', no further host gets it'}: ${why}`;
     this.#isStopped = true;
     onError(this.#message);
-    await this.#afterFailure(revision);
+    await this.#afterFailure(delivery);
     if (rollout.rollback && hasEarlier()) return this.#withdraw(revision, run);
     run?.end('partial', nowMs(), this.#message);
   }
 
-  async #afterFailure(revision: string): Promise<void> {
+  async #afterFailure(delivery: Delivery): Promise<void> {
     const { onFailure, onError } = this.#deps;
-    const why = await onFailure?.(revision);
+    const why = await onFailure?.(delivery);
     if (why !== undefined) onError(why);
   }
 

@@ -114,7 +114,10 @@ export class SetRevisions {
       const all = revisions.get(revision) ?? (await this.#sound(revision, signal));
       revisions.set(revision, all);
       const loaded = all.hosts.get(host.name);
-      if (loaded !== undefined) host.give({ revision, loaded });
+      // Its documents have other values since secrets were rotated: the rollout that follows brings them in its turn.
+      const isRotated = !isInPart && loaded?.text !== stored.state.hosts[host.name]?.text;
+      if (isRotated && revision === wanted && isReached) continue;
+      if (loaded !== undefined) host.give({ revision, loaded, secrets: all.secrets });
     }
   }
 

@@ -1,4 +1,4 @@
-// Runs the hooks of a set, each once per revision and phase, and stores their output. A hook that failed runs again at the next
+// Runs the hooks of a set, each once per delivery (a revision with its secrets) and phase, and stores their output. A hook that failed runs again at the next
 // try, and so does one that was interrupted by the end of the process, since its result is unknown.
 import { randomBytes } from 'node:crypto';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -6,12 +6,14 @@ import { withoutSecrets } from '../../../../server/lib/shared/without-secrets.ts
 import type { HookPhase } from '../../config/hook-schema.ts';
 import type { Hook, Hooks } from '../../config/config.ts';
 import {
+  deliveryKey,
   hookKey,
   hostsOfHook,
   stateOfHook,
   withAfterSync,
   withHook,
   type AfterSync,
+  type Delivery,
   type HookState,
 } from '../../decide/hooks.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
@@ -41,6 +43,8 @@ export interface SetHooksDeps {
   readonly store: (state: HookState) => Promise<void>;
   readonly records: Pick<RecordLog<HookRecord>, 'put'>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
+  /** Removes the secrets of the set's documents from a text. */
+  readonly hide: (text: string) => string;
   readonly nowMs: () => number;
 }
 
@@ -59,93 +63,101 @@ export class SetHooks {
   }
 
   /** Before the first step on a host. Throws HookError. */
-  async before(link: HostLink, revision: string, signal: AbortSignal): Promise<void> {
-    await this.#phase('beforeSync', undefined, revision, signal);
-    await this.#phase('beforeHost', link, revision, signal);
+  async before(link: HostLink, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    await this.#phase('beforeSync', undefined, delivery, signal);
+    await this.#phase('beforeHost', link, delivery, signal);
   }
 
   /** When a host has a revision in full. Throws HookError. */
-  async after(link: HostLink, revision: string, signal: AbortSignal): Promise<void> {
-    await this.#phase('afterHost', link, revision, signal);
+  async after(link: HostLink, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    await this.#phase('afterHost', link, delivery, signal);
   }
 
   /** Called when a rollout starts: stores that its hooks must follow, also when the process ends before. */
-  async owe(revision: string): Promise<void> {
+  async owe(delivery: Delivery): Promise<void> {
     const { hooks, state, store } = this.#deps;
-    if ((hooks.afterSync ?? []).length > 0) await store(withAfterSync(state(), revision, 'due'));
+    if ((hooks.afterSync ?? []).length > 0) await store(withAfterSync(state(), deliveryKey(delivery), 'due'));
   }
 
   /** Called when all hosts have the revision. Without `isNews`, runs only hooks that an earlier process left. Returns why a hook failed. */
-  async afterSync(revision: string, isNews: boolean, signal: AbortSignal): Promise<string | undefined> {
+  async afterSync(delivery: Delivery, isNews: boolean, signal: AbortSignal): Promise<string | undefined> {
     const { state, store } = this.#deps;
-    const known = state()?.revision === revision ? state()?.afterSync : undefined;
+    const key = deliveryKey(delivery);
+    const known = state()?.revision === key ? state()?.afterSync : undefined;
     if (!isNews && known !== 'due') return typeof known === 'object' ? known.failed : undefined;
-    const why = await this.#ended('afterSync', revision, signal);
+    const why = await this.#ended('afterSync', delivery, signal);
     const outcome: AfterSync = why === undefined ? 'done' : { failed: why };
-    if (known !== undefined && state()?.revision === revision && !signal.aborted)
-      await store(withAfterSync(state(), revision, outcome));
+    if (known !== undefined && state()?.revision === key && !signal.aborted)
+      await store(withAfterSync(state(), key, outcome));
     return why;
   }
 
   /** Called when a rollout has stopped. Returns why a hook failed. */
-  async onFailure(revision: string, signal: AbortSignal): Promise<string | undefined> {
-    return this.#ended('onFailure', revision, signal);
+  async onFailure(delivery: Delivery, signal: AbortSignal): Promise<string | undefined> {
+    return this.#ended('onFailure', delivery, signal);
   }
 
-  async #ended(phase: HookPhase, revision: string, signal: AbortSignal): Promise<string | undefined> {
+  async #ended(phase: HookPhase, delivery: Delivery, signal: AbortSignal): Promise<string | undefined> {
     try {
-      await this.#phase(phase, undefined, revision, signal);
+      await this.#phase(phase, undefined, delivery, signal);
       return undefined;
     } catch (error) {
       return reasonOf(error);
     }
   }
 
-  async #phase(phase: HookPhase, at: HostLink | undefined, revision: string, signal: AbortSignal): Promise<void> {
+  async #phase(phase: HookPhase, at: HostLink | undefined, delivery: Delivery, signal: AbortSignal): Promise<void> {
     const hosts = this.#deps.links().map((link) => ({ ...link.host, link }));
     const here = hosts.find(({ link }) => link === at);
     for (const hook of this.#deps.hooks[phase] ?? [])
-      for (const { link } of hostsOfHook(hook, hosts, here)) await this.#once(phase, hook, link, revision, signal);
+      for (const { link } of hostsOfHook(hook, hosts, here)) await this.#once(phase, hook, link, delivery, signal);
   }
 
-  async #once(phase: HookPhase, hook: Hook, link: HostLink, revision: string, signal: AbortSignal): Promise<void> {
+  async #once(phase: HookPhase, hook: Hook, link: HostLink, delivery: Delivery, signal: AbortSignal): Promise<void> {
     const key = hookKey(phase, hook.name, link.host.name);
-    if (stateOfHook(this.#deps.state(), revision, key) === 'done') return;
+    if (stateOfHook(this.#deps.state(), deliveryKey(delivery), key) === 'done') return;
     const known = this.#running.get(key);
     if (known !== undefined) return known;
-    const work = this.#run(phase, hook, link, revision, signal).finally(() => this.#running.delete(key));
+    const work = this.#run(phase, hook, link, delivery, signal).finally(() => this.#running.delete(key));
     this.#running.set(key, work);
     await work;
   }
 
-  async #run(phase: HookPhase, hook: Hook, link: HostLink, revision: string, signal: AbortSignal): Promise<void> {
+  async #run(phase: HookPhase, hook: Hook, link: HostLink, delivery: Delivery, signal: AbortSignal): Promise<void> {
     const { set, project, state, store, log } = this.#deps;
     const { name } = link.host;
     const key = hookKey(phase, hook.name, name);
+    const { revision } = delivery;
+    const whole = deliveryKey(delivery);
     const what = `the hook ${hook.name} (${phase})`;
     if (!link.isOnline) throw new HookError(`${what} cannot run: ${name} is offline`);
-    if (stateOfHook(state(), revision, key) === 'began')
+    if (stateOfHook(state(), whole, key) === 'began')
       log('warn', `${what} was cut off by the end of the controller; it runs again`, name);
-    await store(withHook(state(), revision, key, 'began'));
+    await store(withHook(state(), whole, key, 'began'));
     const client = project === undefined ? link.client : link.client.inProject(project);
     const environment = { GANTRY_SET: set, GANTRY_HOST_NAME: name, GANTRY_REVISION: revision, GANTRY_HOOK: phase };
-    const result = await runHook(hook, client, environment, signal);
+    const result = this.#withoutSecrets(await runHook(hook, client, environment, signal));
     const { outcome, message } = result;
-    // A newer revision has a state of its own.
-    if (state()?.revision === revision)
-      await store(withHook(state(), revision, key, outcome === 'failed' ? 'failed' : 'done'));
+    // A newer delivery has a state of its own.
+    if (state()?.revision === whole)
+      await store(withHook(state(), whole, key, outcome === 'failed' ? 'failed' : 'done'));
     this.#keep(phase, hook, name, revision, result);
     if (outcome === 'failed') throw new HookError(`${what} failed on ${name}: ${message ?? 'no reason is known'}`);
   }
 
+  /** A hook prints what it likes, and its last lines are kept and sent. */
+  #withoutSecrets({ outcome, message, output }: HookResult): HookResult {
+    const hide = (text: string): string => this.#deps.hide(withoutSecrets(text));
+    return { outcome, output: output.map(hide), ...(message === undefined ? {} : { message: hide(message) }) };
+  }
+
   #keep(phase: HookPhase, { name }: Hook, host: string, revision: string, result: HookResult): void {
     const { records, log, nowMs } = this.#deps;
-    const output = result.output.map(withoutSecrets);
     const at = new Date(nowMs()).toISOString();
-    records.put({ id: randomBytes(6).toString('hex'), at, revision, phase, name, host, ...result, output });
+    records.put({ id: randomBytes(6).toString('hex'), at, revision, phase, name, host, ...result });
     const words = { done: 'is done', failed: 'failed', 'left-out': 'was left out' }[result.outcome];
     const why = result.message === undefined ? '' : `: ${result.message}`;
-    const lines = output.map((line) => `\n  ${line}`).join('');
+    const lines = result.output.map((line) => `\n  ${line}`).join('');
     log(result.outcome === 'failed' ? 'error' : 'info', `the hook ${name} (${phase}) ${words}${why}${lines}`, host);
   }
 }

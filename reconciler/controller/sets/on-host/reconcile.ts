@@ -111,22 +111,22 @@ export class HostReconciler {
   }
 
   /** Runs the hooks before a revision, unless another controller has claimed the host. */
-  async #prepare({ revision }: HostTarget, signal: AbortSignal): Promise<void> {
+  async #prepare(target: HostTarget, signal: AbortSignal): Promise<void> {
     const { hooks, claim, link } = this.#deps;
     if (hooks === undefined) return;
     await claim?.check(signal);
-    await hooks.before(link, revision, signal);
+    await hooks.before(link, target, signal);
   }
 
   /** Runs the hooks after the host has a new revision in full. Returns false when one failed and is tried again later. */
-  async #isFollowed({ revision }: HostTarget, show: (state: HostState) => void, signal: AbortSignal): Promise<boolean> {
+  async #isFollowed(target: HostTarget, show: (state: HostState) => void, signal: AbortSignal): Promise<boolean> {
     const { hooks, link, display, nowMs } = this.#deps;
     if (hooks === undefined) return true;
     if (this.attempts.againAtMs > nowMs()) {
       show(display.state);
       return false;
     }
-    await hooks.after(link, revision, signal);
+    await hooks.after(link, target, signal);
     return true;
   }
 
