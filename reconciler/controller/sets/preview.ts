@@ -5,6 +5,7 @@ import { setInProject } from '../../core/ownership/project-notes.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
 import { makePlan } from '../../engine/runs/make-plan.ts';
 import { planAround } from '../decide/plan-around.ts';
+import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { Preview } from '../contract/index.ts';
 import type { LoadedSet } from './load-revision.ts';
@@ -21,6 +22,8 @@ export async function previewOn(
 ): Promise<HostPreview> {
   const none: HostPreview = { host: name, changes: { create: 0, update: 0, delete: 0 }, restarts: 0, objects: [] };
   if (loaded === undefined || !link.isOnline) return { ...none, error: `${name} cannot be reached` };
+  // Messages quote values of documents.
+  const clean = (text: string): string => cleaned(text, loaded.loaded.documents);
   try {
     const { project } = link.host;
     const request = {
@@ -48,13 +51,13 @@ export async function previewOn(
         action: one.action,
         ...(one.power === undefined ? {} : { power: one.power }),
         effect: one.effect,
-        reasons: [...one.reasons],
-        ...(one.guard === undefined ? {} : { guard: one.guard.message }),
+        reasons: one.reasons.map(clean),
+        ...(one.guard === undefined ? {} : { guard: clean(one.guard.message) }),
         differences: one.changes.map(differenceOf),
       })),
     };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { ...none, error: reasonOf(error) };
+    return { ...none, error: clean(reasonOf(error)) };
   }
 }

@@ -98,7 +98,8 @@ export class VaultHttp {
     { method, token, body }: VaultCall,
     signal: AbortSignal | undefined,
   ): Promise<VaultAnswer & { readonly location?: string }> {
-    const { request } = await import('undici');
+    // The bundle has only the default export.
+    const { request } = (await import('undici')).default;
     this.#dispatcher ??= this.#connections();
     const dispatcher = await this.#dispatcher;
     const { namespace } = this.#place;
@@ -128,7 +129,7 @@ export class VaultHttp {
   }
 
   async #connections(): Promise<Dispatcher> {
-    const { Agent } = await import('undici');
+    const { Agent } = (await import('undici')).default;
     const { caFile } = this.#place;
     if (caFile === undefined) return new Agent({ maxResponseSize: maxBytes });
     const ca = await readFile(caFile, 'utf8').catch((error: unknown) => {

@@ -90,7 +90,8 @@ async function saveParts(
   hash: Hash,
   made: Set<string>,
 ): Promise<void> {
-  const { Busboy } = await import('@fastify/busboy');
+  // The bundle has only the default export.
+  const { Busboy } = (await import('@fastify/busboy')).default;
   const busboy = new Busboy({ headers: { 'content-type': image.contentType }, limits: { files: 3, fields: 0 } });
   const stop = new AbortController();
   let saved: Promise<void> = Promise.resolve();
