@@ -110,7 +110,7 @@ async function loadFenced(
     hosts: found,
     problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)),
     ...(vault === undefined ? {} : { fromVault: vault.seen }),
-    ...(vault === undefined || vault.seen.size === 0 ? {} : { secrets: hashOf([...vault.seen].sort()) }),
+    ...(vault === undefined || vault.seen.size === 0 ? {} : { secrets: hashOf(entriesOf(vault.seen)) }),
   };
 }
 
@@ -149,6 +149,10 @@ class Alike {
     return found ?? loaded;
   }
 }
+
+/** In the order of their keys. */
+const entriesOf = (map: ReadonlyMap<string, string>): readonly (readonly [string, string])[] =>
+  [...map].sort(([one], [other]) => (one < other ? -1 : 1));
 
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
