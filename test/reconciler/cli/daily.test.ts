@@ -217,7 +217,19 @@ describe('logs', () => {
     expect((await ok(['logs', 'own'])).stderr).toMatch(/is stopped and its console is empty/);
     const unknown = await gantry(['logs', 'web', '--log', 'exec_nothing.stdout']);
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--log list shows what there is')]);
-    expect((await gantry(['logs', 'nothing'])).stderr).toContain('container/nothing does not exist');
+    for (const words of [
+      ['logs', 'nothing'],
+      ['exec', 'nothing', '--', 'true'],
+      ['shell', 'nothing'],
+      ['console', 'nothing'],
+    ]) {
+      const refused = await gantry(words);
+      expect([words[0], refused.code, refused.stderr.split(': gantry list')[0]]).toEqual([
+        words[0],
+        1,
+        'Error: container/nothing does not exist',
+      ]);
+    }
   });
 
   test('a growing log is followed, even when the server dropped its beginning', () => {

@@ -10,6 +10,7 @@ import { parseNumber, parsePairs } from '../../flags/parse-values.ts';
 import type { ExecOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 const interruptSignal = 2;
 
@@ -39,21 +40,19 @@ export async function runInside(
   // The first Ctrl-C goes to the command, the second ends gantry.
   context.announcer.say = () => {};
   const code = await withClient(context, async (client) => {
-    const session = await client.exec(
-      name,
-      {
-        command,
-        environment,
-        ...(user === undefined ? {} : { user }),
-        ...(group === undefined ? {} : { group }),
-        ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
-        ...(isTerminal ? { terminal: sizeOf(io) } : {}),
-        stdin: io.stdin,
-        stdout: io.raw.stdout,
-        stderr: io.raw.stderr,
-      },
-      AbortSignal.any([context.cancel, io.lost]),
-    );
+    const request = {
+      command,
+      environment,
+      ...(user === undefined ? {} : { user }),
+      ...(group === undefined ? {} : { group }),
+      ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
+      ...(isTerminal ? { terminal: sizeOf(io) } : {}),
+      stdin: io.stdin,
+      stdout: io.raw.stdout,
+      stderr: io.raw.stderr,
+    };
+    const end = AbortSignal.any([context.cancel, io.lost]);
+    const session = await client.exec(name, request, end).catch(refuseMissing('container', name));
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     const interrupt = (): void => session.signal(interruptSignal);
     // The interruption may have come before the command started.
@@ -88,7 +87,7 @@ export const attachConsole: Run<HostOptions> = async (context, words) => {
     const left = new AbortController();
     const typed = detachable(io.stdin, () => left.abort());
     const target = { size: sizeOf(io), stdin: typed.passed, stdout: io.raw.stdout };
-    const session = await client.console(name, target, context.stop);
+    const session = await client.console(name, target, context.stop).catch(refuseMissing('container', name));
     left.signal.addEventListener('abort', () => session.close(), { once: true });
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     try {

@@ -3,15 +3,14 @@ import type { Container, ContainerState } from '../../../../server/api/container
 import type { Snapshot } from '../../../../server/api/container/snapshot.ts';
 import { formatBinary } from '../../../../server/api/text/byte-size.ts';
 import { containerPath } from '../../../../server/api/names.ts';
-import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import { ownersOf, ownerText, type Owner } from './owners.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 interface Facts {
   readonly container: Container;
@@ -36,11 +35,7 @@ async function read(client: Client, name: string, signal: AbortSignal): Promise<
     client.get('container', name, signal),
     client.containerState(name, signal),
     client.http.send<readonly Snapshot[] | null>(snapshotsCall, signal),
-  ]).catch((error: unknown) => {
-    throw isNotFound(error)
-      ? new CliError(`container/${name} does not exist: gantry list shows what there is`, exitCodes.error, error)
-      : error;
-  });
+  ]).catch(refuseMissing('container', name));
   return { container, state, snapshots: snapshots ?? [], owners: ownersOf('container', name, container) };
 }
 

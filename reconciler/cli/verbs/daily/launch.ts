@@ -2,7 +2,6 @@
 import type { ContainerCreate } from '../../../../server/api/container/container.ts';
 import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
@@ -12,6 +11,7 @@ import type { Command, Context, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import { parseImageWord, readRemotes, type ImageWord } from '../../session/remotes.ts';
 import type { LaunchOptions } from './daily-verbs.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 type Devices = NonNullable<ContainerCreate['devices']>;
 
@@ -95,11 +95,7 @@ async function devicesFor(
 }
 
 async function profileOf(client: Client, name: string, signal: AbortSignal): Promise<{ readonly devices: Devices }> {
-  const reply = await client.get('profile', name, signal).catch((error: unknown) => {
-    throw isNotFound(error)
-      ? new CliError(`profile/${name} does not exist: gantry get profile shows what there is`, exitCodes.error, error)
-      : error;
-  });
+  const reply = await client.get('profile', name, signal).catch(refuseMissing('profile', name));
   return reply.metadata;
 }
 

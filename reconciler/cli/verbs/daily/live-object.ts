@@ -1,12 +1,10 @@
 // Reads the one live object that a command line names, with the owner records of sets.
 import type { KindName } from '../../../../server/api/kinds.ts';
-import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { OwnerRecord } from '../../../core/ownership/owner-records.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { recordsOf } from './owners.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 export interface LiveObject {
   readonly kind: KindName;
@@ -22,10 +20,7 @@ export async function readLiveObject(client: Client, word: string, signal: Abort
   const address = parseAddress(word.includes('/') ? word : `container/${word}`);
   const slash = address.indexOf('/');
   const [kind, name] = [address.slice(0, slash) as KindName, address.slice(slash + 1)];
-  const { metadata: live, etag } = await client.get(kind, name, signal).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    throw new CliError(`${address} does not exist: gantry get ${kind} shows what there is`, exitCodes.error, error);
-  });
+  const { metadata: live, etag } = await client.get(kind, name, signal).catch(refuseMissing(kind, name));
   const { config } = (await client.server(signal)).metadata;
   const records = recordsOf(kind, name, live, config);
   return { kind, name, address, live, records, ...(etag === undefined ? {} : { etag }) };

@@ -10,6 +10,7 @@ import { parseNumber } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { LogsOptions } from './daily-verbs.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 const pollMs = 500;
 
@@ -30,7 +31,9 @@ export const logs: Run<LogsOptions> = async (context, [word = '']) => {
 
 async function listLogs(context: Command, client: Client, name: string): Promise<0> {
   const call = { method: 'GET', path: containerPath(name, 'logs') } as const;
-  const { metadata } = await client.http.send<readonly string[] | null>(call, context.stop).catch(missing(name));
+  const { metadata } = await client.http
+    .send<readonly string[] | null>(call, context.stop)
+    .catch(refuseMissing('container', name));
   for (const url of metadata ?? []) {
     const file = decodeURIComponent(url.split('?', 1).join('').split('/').at(-1) ?? '');
     context.io.stdout.write(`${context.isJson ? JSON.stringify({ name, log: file }) : file}\n`);
@@ -41,8 +44,8 @@ async function listLogs(context: Command, client: Client, name: string): Promise
 async function readLog(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
   const path = log === undefined ? containerPath(name, 'console') : containerPath(name, 'logs', log);
   const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
-    if (log === undefined || !isNotFound(error)) return missing(name)(error);
-    await client.get('container', name, signal).catch(missing(name));
+    if (log === undefined || !isNotFound(error)) return refuseMissing('container', name)(error);
+    await client.get('container', name, signal).catch(refuseMissing('container', name));
     throw new CliError(
       `container/${name} has no log ${log}: gantry logs ${name} --log list shows what there is`,
       exitCodes.error,
@@ -51,14 +54,6 @@ async function readLog(client: Client, name: string, log: string | undefined, si
   });
   return readText(reply.body);
 }
-
-const missing =
-  (name: string) =>
-  (error: unknown): never => {
-    throw isNotFound(error)
-      ? new CliError(`container/${name} does not exist: gantry list shows what there is`, exitCodes.error, error)
-      : error;
-  };
 
 /** Ends at Ctrl-C, or when the container has stopped and its log is printed. */
 async function followLog(
