@@ -20,6 +20,7 @@ import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts, type StartPart } from './rollouts.ts';
 import { watchMetrics } from './checks/rollout-checks.ts';
+import { KnownSecrets } from './hooks/known-secrets.ts';
 import { SetHooks } from './hooks/set-hooks.ts';
 import type { Run, RunStart } from './run.ts';
 import type { AppliedRevision, KnownRevision } from '../decide/set-state.ts';
@@ -96,6 +97,7 @@ export class ManagedSet {
       log: (message) => this.#reports.log('info', message),
       nowMs,
     });
+    const secrets = new KnownSecrets();
     this.#hooks = new SetHooks({
       set: config.name,
       hooks: config.hooks,
@@ -105,7 +107,7 @@ export class ManagedSet {
       store: (hooks) => this.#stored.change({ hooks }),
       records: this.#records.hooks,
       log: (level, message, host) => this.#reports.log(level, message, host),
-      hide: (text) => this.#hosts.withoutSecrets(text),
+      hide: (text) => secrets.hide(text),
       nowMs,
     });
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
@@ -138,6 +140,9 @@ export class ManagedSet {
       hosts: this.hosts,
       rollouts: this.#rollouts,
       isActive: deps.isActive,
+      onLoaded: (loaded) => {
+        if (Object.keys(config.hooks).length > 0) secrets.note(loaded);
+      },
       onRefused: (revision, problems) => {
         this.#reports.refused(revision, problems);
         this.#stateChanged();

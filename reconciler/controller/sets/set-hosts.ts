@@ -1,7 +1,6 @@
 // The hosts of one set: each works until the set ends; hosts join and leave without interrupting those that stay.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ControllerError } from '../controller.ts';
-import { cleaned } from '../decide/withhold.ts';
 import { Tasks } from '../tasks/tasks.ts';
 import type { DriftRecord } from '../contract/index.ts';
 import type { HostLink } from '../hosts/host-link.ts';
@@ -58,15 +57,6 @@ export class SetHosts {
     this.list.splice(0, this.list.length, ...links.flatMap((link) => known.get(link) ?? []));
     this.#restore(joined);
     for (const host of joined) this.#begin(host);
-  }
-
-  /** Removes the secrets of all documents that hosts have or get from a text. */
-  withoutSecrets(text: string): string {
-    // Hosts share their documents.
-    const all = new Set(
-      this.list.flatMap(({ target }) => (target === undefined ? [] : [target.loaded.loaded.documents])),
-    );
-    return [...all].reduce(cleaned, text);
   }
 
   async release(): Promise<void> {

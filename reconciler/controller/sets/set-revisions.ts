@@ -21,6 +21,7 @@ export interface SetRevisionsDeps {
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
   /** False while another controller is the active one; this one then takes no revision. */
   readonly isActive: () => boolean;
+  readonly onLoaded?: (loaded: LoadedRevision) => void;
   /** Called once for each list of problems. */
   readonly onRefused: (revision: string, problems: readonly string[]) => void;
   readonly onError: (message: string) => void;
@@ -187,16 +188,13 @@ export class SetRevisions {
 
   /** The manifests of a revision for each host of the set. */
   async load(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
-    const { config, hosts, source } = this.#deps;
+    const { config, hosts, source, onLoaded } = this.#deps;
     if (config.isLeaving === true) return nothingFor(hosts.map(({ name }) => name));
     const { dir } = await source.checkout(revision, signal);
-    return loadRevision(
-      dir,
-      config,
-      hosts.map(({ link }) => link.host),
-      signal,
-      this.#vault,
-    );
+    const on = hosts.map(({ link }) => link.host);
+    const loaded = await loadRevision(dir, config, on, signal, this.#vault);
+    onLoaded?.(loaded);
+    return loaded;
   }
 
   /** Loads a revision, and throws when its manifests have errors. */
