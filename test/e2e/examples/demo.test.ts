@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { buildPrograms, runProcess, type Ran } from '../../support/cli/programs.ts';
 import { hostParts, nothing, withRealNetwork } from '../../support/hosts/remains.ts';
+import { processSlowness } from '../../support/hosts/slowness.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
@@ -39,7 +40,7 @@ async function demo(
 function expectStory({ ran, left }: Awaited<ReturnType<typeof demo>>): void {
   expect(ran.stderr + ran.stdout, 'the demo failed').toContain('Done in');
   expect(ran.code).toBe(0);
-  expect(ran.elapsedMs).toBeLessThan(60_000);
+  expect(ran.elapsedMs).toBeLessThan(60_000 * processSlowness());
   const outcomes = [...ran.stdout.matchAll(/^(?:Apply|Destroy|No changes|Plan).*$/gm)].map(([line]) => line);
   expect(outcomes).toEqual([
     'Plan: 7 to add, 0 to change, 0 to destroy',

@@ -13,6 +13,7 @@ import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { makeBridgeHarness, resolveAt, type BridgeHarness } from '../../../support/drivers/network-bridge.ts';
 import { joinNetns, type Netns } from '../../../support/drivers/network-namespace.ts';
+import { processSlowness } from '../../../support/hosts/slowness.ts';
 import { until } from '../../../support/until.ts';
 
 const available = await bridgeAvailable();
@@ -502,8 +503,9 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
 
   test('a fresh network is up in less than 250 ms', async () => {
     const times: number[] = [];
+    const limitMs = 250 * processSlowness();
     // On a busy machine more tries, until one had the processor for itself.
-    for (let count = 0; count < 7 || (count < 40 && Math.min(...times) >= 250); count += 1) {
+    for (let count = 0; count < 7 || (count < 40 && Math.min(...times) >= limitMs); count += 1) {
       const start = performance.now();
       await up({ 'ipv4.nat': 'true', 'ipv6.address': `${ipv6}::1/64`, 'ipv6.nat': 'true' });
       times.push(performance.now() - start);
@@ -511,6 +513,6 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     }
     times.sort((a, b) => a - b);
     console.log(`up of a fresh network: median ${times[3]?.toFixed(0)} ms, fastest ${times[0]?.toFixed(0)} ms`);
-    expect(times[0]).toBeLessThan(250);
+    expect(times[0]).toBeLessThan(limitMs);
   });
 });

@@ -157,7 +157,7 @@ test.skipIf(missing !== undefined)('a full etcd recovers by itself after records
   const quotaBytes = 16 * 1024 ** 2;
   const nest = await openEtcdNest();
   const { process, start } = await nest.member('m0', { kind: 'new', token: 'x' }, { quotaBytes });
-  const options = { endpoints: [start.clientAddress], tls: nest.tls, attemptMs: 2_000 };
+  const options = { endpoints: [start.clientAddress], tls: nest.tls, attemptMs: 20_000 };
   const logged: string[] = [];
   const write = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
