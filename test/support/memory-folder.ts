@@ -1,9 +1,9 @@
 // Puts temporary files of tests in memory if there is enough: on ext4, finding free inodes among deleted ones took a tenth of a whole
 // run. Respects TMPDIR.
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, release } from 'node:os';
 import { join } from 'node:path';
+import { mountsBelow, unmountBelow } from './hosts/mounts.ts';
 
 const memory = '/dev/shm';
 const tmpfsMagic = 0x01_02_19_94;
@@ -35,17 +35,9 @@ export function keepTestsInMemory(): () => void {
   process.env['TMPDIR'] = folder;
   console.log(`tests keep their files in ${folder}`);
   return () => {
-    unmountRest(folder);
+    // A test that failed in its setup may leave mounts, which would hide its own failure behind one of this removal.
+    for (const target of mountsBelow(folder)) console.log(`a test left this mounted: ${target}`);
+    unmountBelow(folder);
     rmSync(folder, { recursive: true, force: true });
   };
-}
-
-/** A test that failed in its setup may leave mounts, which would hide its own failure behind one of this removal. */
-function unmountRest(folder: string): void {
-  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n').reverse()) {
-    const target = line.split(' ')[1] ?? '';
-    if (!target.startsWith(`${folder}/`)) continue;
-    console.log(`a test left this mounted: ${target}`);
-    spawnSync('umount', ['-l', target]);
-  }
 }

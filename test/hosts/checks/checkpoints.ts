@@ -89,9 +89,8 @@ export const checkpointChecks: readonly Check[] = [
   {
     name: 'a running container moves to another daemon and back, and counts on',
     async run(host) {
-      await host.run(`${starting('other')}
-        printf 'kind: storage_pool\\nname: quick\\ndriver: dir\\n' >/var/tmp/other.yaml
-        gantry apply --host ${other} -f /var/tmp/other.yaml --set other --auto-approve`);
+      await host.run(starting('other'));
+      await host.run(apply('other', 'kind: storage_pool\nname: quick\ndriver: dir', `--host ${other}`));
       await host.run(apply('mover', counter('mover', plain)));
       expectGrowth(
         await host.run(
@@ -120,11 +119,7 @@ export const checkpointChecks: readonly Check[] = [
         600,
       );
       const documents = `kind: storage_pool\nname: quick\ndriver: dir\n---\n${counter('drifter', `target: one\n${plain}`)}`;
-      await host.run(
-        `cat >/var/tmp/members.yaml <<'END'\n${documents}\nEND
-        gantry apply --host ${one} -f /var/tmp/members.yaml --set members --auto-approve`,
-        300,
-      );
+      await host.run(apply('members', documents, `--host ${one}`), 300);
       expectGrowth(
         await host.run(
           `${words}

@@ -8,9 +8,9 @@ export const operations = `operation() {
   ${api} "http://gantryd$url/wait"
 }`;
 
-/** Applies the documents as a set of that name. */
-export const apply = (set: string, documents: string): string =>
-  `cat >/var/tmp/${set}.yaml <<'END'\n${documents}\nEND\ngantry apply -f /var/tmp/${set}.yaml --set ${set} --auto-approve`;
+/** Applies the documents as a set of that name; `flags` come first, such as those of another host. */
+export const apply = (set: string, documents: string, flags = ''): string =>
+  `cat >/var/tmp/${set}.yaml <<'END'\n${documents}\nEND\ngantry apply ${flags} -f /var/tmp/${set}.yaml --set ${set} --auto-approve`;
 
 export const destroy = (set: string): string =>
   `gantry destroy -f /var/tmp/${set}.yaml --set ${set} --auto-approve >/dev/null; rm /var/tmp/${set}.yaml`;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, SnapshotRef, VolumeRef } from '../../../server/drivers/storage/driver.ts';
 import { codeOf } from '../../conformance/storage.ts';
-import { mountsBelow } from '../../support/drivers/storage-btrfs.ts';
+import { mountsBelow } from '../../support/hosts/mounts.ts';
 import { openCephfsFixture, type CephfsFixture } from '../../support/drivers/storage-cephfs.ts';
 
 const never = new AbortController().signal;

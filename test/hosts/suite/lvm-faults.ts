@@ -8,7 +8,7 @@ import type { PoolSpec, StorageDriver, VolumeRef } from '../../../server/drivers
 import { openLvmStorage } from '../../../server/drivers/storage/lvm/lvm.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { codeOf } from '../../conformance/storage.ts';
-import { unmountBelow } from '../../support/drivers/storage-btrfs.ts';
+import { unmountBelow } from '../../support/hosts/mounts.ts';
 
 const never = new AbortController().signal;
 const custom = (name: string): VolumeRef => ({ type: 'custom', name });

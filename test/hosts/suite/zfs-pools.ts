@@ -17,7 +17,7 @@ import type {
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { codeOf } from '../../conformance/storage.ts';
-import { unmountBelow } from '../../support/drivers/storage-btrfs.ts';
+import { unmountBelow } from '../../support/hosts/mounts.ts';
 
 const never = new AbortController().signal;
 const volume: VolumeRef = { type: 'custom', name: 'v' };

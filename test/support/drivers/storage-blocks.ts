@@ -17,7 +17,7 @@ import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
-import { unmountBelow } from './storage-btrfs.ts';
+import { unmountBelow } from '../hosts/mounts.ts';
 
 const unit = 1_048_576;
 

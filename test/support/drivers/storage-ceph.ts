@@ -12,7 +12,7 @@ import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 import { startCluster, type CephCluster } from './ceph-cluster.ts';
-import { unmountBelow } from './storage-btrfs.ts';
+import { unmountBelow } from '../hosts/mounts.ts';
 
 const run = (...argv: readonly [string, ...string[]]): string =>
   execFileSync(argv[0], argv.slice(1), { encoding: 'utf8', stdio: 'pipe' }).trim();

@@ -13,7 +13,7 @@ import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 import { fileSystemScript, startCluster, type CephCluster } from './ceph-cluster.ts';
 import { clusterFolder } from './storage-ceph.ts';
-import { mountsBelow } from './storage-btrfs.ts';
+import { mountsBelow } from '../hosts/mounts.ts';
 import { until } from '../until.ts';
 
 const hasKernel = spawnSync('modprobe', ['ceph']).status === 0;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openLvmStorage } from '../../../server/drivers/storage/lvm/lvm.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
-import { unmountBelow } from './storage-btrfs.ts';
+import { unmountBelow } from '../hosts/mounts.ts';
 import { openStorageFixture } from './storage-fixture.ts';
 
 /** Each volume group slows down every LVM command, so tests use max two. */

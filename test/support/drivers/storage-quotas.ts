@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { openDirFixture } from './storage-dir.ts';
-import { unmountBelow } from './storage-btrfs.ts';
+import { unmountBelow } from '../hosts/mounts.ts';
 
 export type QuotaFileSystem = 'ext4' | 'xfs';
 

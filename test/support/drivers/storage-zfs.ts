@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
-import { unmountBelow } from './storage-btrfs.ts';
+import { unmountBelow } from '../hosts/mounts.ts';
 import { openStorageFixture } from './storage-fixture.ts';
 
 /** Each pool uses kernel memory, so tests use max two. */

@@ -1,11 +1,12 @@
 // A stock LXD server for tests, where one is installed: private to the test, in a separate directory, ended by its pid. Knows nothing
 // about the tests.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { call, type Answer, type Sent } from '../daemons/daemon.ts';
 import { until } from '../until.ts';
+import { unmountBelow } from './mounts.ts';
 import { programRuns } from './program-runs.ts';
 
 /** The reason why no LXD can be started here; undefined when it can. */
@@ -139,11 +140,4 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);
   await ended;
-}
-
-function unmountBelow(folder: string): void {
-  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n').reverse()) {
-    const target = line.split(' ')[1] ?? '';
-    if (target.startsWith(`${folder}/`)) spawnSync('umount', ['-l', target]);
-  }
 }

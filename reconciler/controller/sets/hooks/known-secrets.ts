@@ -8,6 +8,8 @@ const maxRevisions = 20;
 export class KnownSecrets {
   /** One list a revision, the newest last. */
   readonly #revisions: (readonly string[])[] = [];
+  /** All of them, the longest first, since a short value can be a part of a longer one. */
+  #texts: readonly string[] = [];
 
   note({ hosts }: LoadedRevision): void {
     // Hosts share their documents.
@@ -17,12 +19,11 @@ export class KnownSecrets {
     if (former >= 0) this.#revisions.splice(former, 1);
     this.#revisions.push(texts);
     if (this.#revisions.length > maxRevisions) this.#revisions.shift();
+    this.#texts = [...new Set(this.#revisions.flat())].sort((one, other) => other.length - one.length);
   }
 
   /** The text without these values. */
   hide(text: string): string {
-    // A short value can be a part of a longer one.
-    const all = [...new Set(this.#revisions.flat())].sort((one, other) => other.length - one.length);
-    return withoutTexts(text, all);
+    return withoutTexts(text, this.#texts);
   }
 }

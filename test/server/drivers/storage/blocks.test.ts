@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { openBlocksFixture, openFileBlocks } from '../../../support/drivers/storage-blocks.ts';
-import { unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { unmountBelow } from '../../../support/hosts/mounts.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 
 const why =

@@ -14,7 +14,8 @@ import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../.
 import { silentLog } from '../../../../server/lib/log.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
-import { loopsBelow, mountsBelow, openBtrfsFixture, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { openBtrfsFixture } from '../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 

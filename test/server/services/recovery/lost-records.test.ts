@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer, makeDaemon, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { loopsBelow, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { until } from '../../../support/until.ts';
 

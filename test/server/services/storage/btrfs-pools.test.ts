@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer, makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { loopsBelow, mountsBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 
 const why = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');

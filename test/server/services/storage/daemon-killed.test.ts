@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../support/daemons/child-process.ts';
-import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
 import { isLongRun } from '../../../support/left-out.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';

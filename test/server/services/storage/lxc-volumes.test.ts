@@ -15,7 +15,7 @@ import {
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { uploadBusybox } from '../../../support/images/busybox.ts';
-import { loopsBelow, mountsBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 

@@ -19,7 +19,7 @@ import {
 } from '../../../support/daemons/daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { sha256 } from '../../../support/images/remotes.ts';
-import { unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { unmountBelow } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -28,7 +28,7 @@ import {
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
 import { flip, flipperMissing } from '../../../../support/hostile/flipper.ts';
 import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
-import { loopsBelow, mountsBelow, unmountBelow } from '../../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow, unmountBelow } from '../../../../support/hosts/mounts.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
-import { loopsBelow, unmountBelow } from '../../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, unmountBelow } from '../../../../support/hosts/mounts.ts';
 import { describeTree } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';

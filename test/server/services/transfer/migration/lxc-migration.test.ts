@@ -14,7 +14,7 @@ import {
   type TestDaemon,
 } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
-import { loopsBelow, mountsBelow } from '../../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, mountsBelow } from '../../../../support/hosts/mounts.ts';
 import { twoDaemons, type TwoDaemons } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';

@@ -11,7 +11,7 @@ import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.
 import { bundleDaemon, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
 import { call } from '../../../../support/daemons/daemon.ts';
 import { describeTree } from '../../../../support/daemons/two-daemons.ts';
-import { loopsBelow, unmountBelow } from '../../../../support/drivers/storage-btrfs.ts';
+import { loopsBelow, unmountBelow } from '../../../../support/hosts/mounts.ts';
 import { freePort } from '../../../../support/hosts/free-port.ts';
 import { clientMissing, type lxcClient } from '../../../../support/hosts/lxd-clients.ts';
 import { clientOfBoth, furnishLxd, treeIn } from '../../../../support/hosts/lxd-and-daemon.ts';
