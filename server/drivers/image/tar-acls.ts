@@ -18,8 +18,8 @@ export const hasKernelAcls = (records: TarMember['records']): boolean =>
     return aclText(Buffer.from(value, 'latin1')) !== undefined;
   });
 
-/** The headers of the member: an extended header, its records, and the header itself in LXD's archives. */
-export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {
+/** The headers of a member: an extended header, its records, and the header itself in LXD's archives. */
+function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'records'>): readonly Buffer[] {
   const [extended, , ...rest] = head;
   if (extended?.[156] !== 'x'.charCodeAt(0) || ![...recordOf.keys()].some((key) => records.has(key))) return head;
   const written = [...records].map(([key, value]) => {
@@ -28,6 +28,12 @@ export function headWithAcls({ head, records }: Pick<TarMember, 'head' | 'record
     return known === undefined || text === undefined ? record(key, value) : record(known, text);
   });
   return [withContent(extended, Buffer.from(written.join(''), 'latin1')), ...rest];
+}
+
+/** The whole member as tar reads it: its headers, and its content up to the end of a block. */
+export async function* memberWithAcls(member: TarMember): AsyncGenerator<Buffer> {
+  yield* headWithAcls(member);
+  yield* member.padded();
 }
 
 /** `LENGTH KEY=VALUE\n`, where the length counts its own digits. */

@@ -8,7 +8,7 @@ import { withTar } from './archive.ts';
 import { freeSpace, type ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat, type ImageFormat } from './format.ts';
 import { run } from './run-program.ts';
-import { headWithAcls } from './tar-acls.ts';
+import { memberWithAcls } from './tar-acls.ts';
 import { tarEnd } from './tar-file.ts';
 import { readTar } from './tar-reader.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
@@ -107,10 +107,7 @@ async function unpackTranslated(path: string, format: ImageFormat, target: strin
   const command = { argv: tarCommand(undefined, target, true), confinement: within(target) };
   await withTar(path, format, signal, async ({ bytes, done }) => {
     async function* translated(): AsyncGenerator<Buffer> {
-      for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) {
-        yield* headWithAcls(member);
-        yield* member.padded();
-      }
+      for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) yield* memberWithAcls(member);
       yield tarEnd;
     }
     await run(command, { input: translated(), tolerated: noDevices }, signal);

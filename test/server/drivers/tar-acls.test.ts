@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readTar } from '../../../server/drivers/image/tar-reader.ts';
 import { withContent } from '../../../server/lib/shared/tar-headers.ts';
-import { hasKernelAcls, headWithAcls } from '../../../server/drivers/image/tar-acls.ts';
+import { hasKernelAcls, memberWithAcls } from '../../../server/drivers/image/tar-acls.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 /** user::rw-, user:1005:r--, group::r--, mask::r--, other::r--, as the kernel has it. */
@@ -43,8 +43,7 @@ async function converted(
     yield bytes;
   }
   for await (const member of readTar(of(archive), () => 1e9)) {
-    pieces.push(...headWithAcls(member));
-    for await (const piece of member.padded()) pieces.push(piece);
+    for await (const piece of memberWithAcls(member)) pieces.push(piece);
   }
   const after = Buffer.concat([...pieces, Buffer.alloc(1024)]);
   for await (const member of readTar(of(after), () => 1e9)) return { records: member.records, archive: after };

@@ -5,7 +5,7 @@ import { eachMember } from './tarball-reader.ts';
 import { type Section, sectionOf } from './layout.ts';
 import { createStreamChain } from './send-stream.ts';
 import type { TarMember } from '../../../drivers/image/tar-reader.ts';
-import { headWithAcls } from '../../../drivers/image/tar-acls.ts';
+import { memberWithAcls } from '../../../drivers/image/tar-acls.ts';
 import { gather } from './join-chunks.ts';
 
 interface Store {
@@ -93,10 +93,7 @@ async function unpackPart(
   }
   async function* blocks(): AsyncGenerator<Buffer> {
     for (let member = inPart(); member !== undefined; member = inPart()) {
-      if (index.type === 'custom' || isWanted(member, section)) {
-        yield* headWithAcls(member);
-        yield* member.padded();
-      }
+      if (index.type === 'custom' || isWanted(member, section)) yield* memberWithAcls(member);
       await advance();
     }
     yield Buffer.alloc(1024);
