@@ -26,11 +26,16 @@ export interface ExecuteDeps {
   /** Locks the set and records the run; absent: no lock and no owner records. */
   readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'>;
   readonly journal?: Journal;
+  /** Its time does not count as time of the step. */
+  readonly beforeStep?: BeforeStep | undefined;
   /** Checks each step before it is sent. */
   readonly permit?: StepGuard | undefined;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
+
+/** Work that must be done before a step starts, such as hooks; the step fails when it rejects. */
+export type BeforeStep = (step: Step, signal: AbortSignal) => Promise<void>;
 
 type Outcome = 'done' | 'failed' | 'skipped';
 
@@ -146,6 +151,7 @@ class Execution {
     const startedMs = this.#nowMs();
     emit({ type: 'apply_start', step, atMs: startedMs });
     try {
+      await this.#deps.beforeStep?.(step, this.#signal);
       const bound = bindImages(step, this.#byId, this.#made);
       // A wait has its own limit, with a better message.
       const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;

@@ -136,6 +136,8 @@ export interface Hook {
   readonly hosts?: HostPattern;
   readonly timeoutMs: number;
   readonly isOptional: boolean;
+  /** In the phases around a wave. */
+  readonly wave?: number;
 }
 
 export type Hooks = Readonly<Partial<Record<HookPhase, readonly Hook[]>>>;

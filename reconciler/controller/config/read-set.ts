@@ -194,14 +194,22 @@ export class SetReader {
 
   #hook(phase: HookPhase, written: WrittenHook, index: number, list: readonly WrittenHook[]): Hook {
     const at = `hooks.${phase}.${index}`;
-    const { name, container, command, hosts, timeout, optional: isOptional = false } = written;
+    const { name, container, command, hosts, timeout, optional: isOptional = false, wave } = written;
     if (list.findIndex((one) => one.name === name) !== index)
       this.#wrong(`${at}.name`, `is ${name}, which is used twice`);
     const broken = kinds.container.nameRule(container);
     if (broken !== undefined) this.#wrong(`${at}.container`, `is ${JSON.stringify(container)}, which ${broken}`);
     const [pattern] = hosts === undefined ? [] : this.#pattern(`${at}.hosts`, hosts);
     const timeoutMs = this.#duration(`${at}.timeout`, timeout, 300_000, 1000);
-    return { name, container, command, timeoutMs, isOptional, ...(pattern === undefined ? {} : { hosts: pattern }) };
+    return {
+      name,
+      container,
+      command,
+      timeoutMs,
+      isOptional,
+      ...(pattern === undefined ? {} : { hosts: pattern }),
+      ...(wave === undefined ? {} : { wave }),
+    };
   }
 
   #windows(path: string, written: WrittenWindows | undefined): Windows {

@@ -1,5 +1,5 @@
 // Decides on which hosts the hooks of a phase run, and records which have run for a revision. Pure.
-import type { Hook } from '../config/config.ts';
+import type { Hook, Hooks } from '../config/config.ts';
 import { matchesHost, type HostFacts } from '../../core/documents/host-pattern.ts';
 import type { HookPhase } from '../config/hook-schema.ts';
 
@@ -33,6 +33,24 @@ export function hostsOfHook<T extends HostFacts>(hook: Hook, hosts: readonly T[]
   const { hosts: pattern } = hook;
   if (at !== undefined) return pattern === undefined || matchesHost(pattern, at) ? [at] : [];
   return pattern === undefined ? hosts.slice(0, 1) : hosts.filter((host) => matchesHost(pattern, host));
+}
+
+/**
+ * The hooks that must have run before a wave begins, in their order: around each wave before it, and before itself. Infinity: all of them,
+ * when a host has everything.
+ */
+export function hooksUpTo(wave: number, { beforeWave = [], afterWave = [] }: Hooks): readonly WaveHook[] {
+  const of = (phase: WaveHook['phase'], list: readonly Hook[]): readonly WaveHook[] =>
+    list.map((hook) => ({ phase, hook, wave: hook.wave ?? 0 }));
+  const before = of('beforeWave', beforeWave).filter((one) => one.wave <= wave);
+  const after = of('afterWave', afterWave).filter((one) => one.wave < wave);
+  return [...before, ...after].toSorted((one, other) => one.wave - other.wave);
+}
+
+export interface WaveHook {
+  readonly phase: 'beforeWave' | 'afterWave';
+  readonly hook: Hook;
+  readonly wave: number;
 }
 
 export const stateOfHook = (

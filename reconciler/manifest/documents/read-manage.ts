@@ -42,13 +42,14 @@ export function readManage(value: Json | undefined, findings: Finding[], nowMs: 
   };
 }
 
-const farthest = 1000;
+/** Waves lie between its negative and itself. */
+export const farthestWave = 1000;
 
 function readWave(value: Json, findings: Finding[]): number {
   const wave = Number(value);
-  if (/^-?[0-9]+$/.test(asText(value)) && Math.abs(wave) <= farthest) return wave;
+  if (/^-?[0-9]+$/.test(asText(value)) && Math.abs(wave) <= farthestWave) return wave;
   findings.push(
-    wrong('bad-value', 'manage.wave', `manage.wave must be a whole number from -${farthest} to ${farthest}`),
+    wrong('bad-value', 'manage.wave', `manage.wave must be a whole number from -${farthestWave} to ${farthestWave}`),
   );
   return 0;
 }

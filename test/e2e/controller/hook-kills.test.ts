@@ -52,8 +52,8 @@ async function note(events: AsyncIterable<Event>): Promise<void> {
 
 /** `slow` sleeps, `bad` fails until the container has a file. */
 const commands = { first: ['echo', 'first'], slow: ['sleep', '8'], last: ['echo', 'last'], bad: ['cat', '/good'] };
-const hook = (name: keyof typeof commands): string =>
-  `{ name: ${name}, container: tool, command: ${JSON.stringify(commands[name])} }`;
+const hook = (name: keyof typeof commands, more = ''): string =>
+  `{ name: ${name}, container: tool, command: ${JSON.stringify(commands[name])}${more} }`;
 const config = (hooks: string, more = ''): string => `hosts: { file: hosts.yaml }
 sources: [{ name: shop, directory: { path: manifests, interval: 200ms } }]
 sets:
@@ -62,10 +62,11 @@ sets:
 `;
 const start = (): ControllerProcess => (running = spawnController(programs.gantry, join(world.folder, 'gantry.yaml')));
 
-test.each(['beforeSync', 'beforeHost', 'afterHost', 'afterSync'] as const)(
+test.each(['beforeSync', 'beforeHost', 'beforeWave', 'afterWave', 'afterHost', 'afterSync'] as const)(
   'a %s hook interrupted by SIGKILL runs again with a log line, and the hooks around it run once',
   async (phase) => {
-    const hooks = `${phase}: [${hook('first')}, ${hook('slow')}, ${hook('last')}]`;
+    const wave = phase.endsWith('Wave') ? ', wave: 0' : '';
+    const hooks = `${phase}: [${hook('first', wave)}, ${hook('slow', wave)}, ${hook('last', wave)}]`;
     writeFileSync(join(world.folder, 'gantry.yaml'), config(hooks));
     const first = start();
     await until(() => ran.includes('8'), waitMs);

@@ -105,6 +105,51 @@ test('hooks run once per revision, in order, with variables about the sync, and 
   expect(ran()).toEqual([]);
 });
 
+test('hooks around waves run between them, and one that fails holds the later waves back', async () => {
+  const waves = (note: string): string =>
+    [-1, 0, 2]
+      .map((wave) => `${profileText(`w${wave}`, { 'user.note': note })}manage: { wave: ${wave} }\n`)
+      .join('---\n');
+  const hooks = (command: string): string => `    hooks:
+      beforeHost: [{ name: drain, container: tool, command: ["true"] }]
+      beforeWave: [{ name: check, wave: 2, container: tool, command: ["true"] }]
+      afterWave:
+        - { name: migrate, wave: 0, container: tool, command: [sh, -c, "echo $GANTRY_HOOK $GANTRY_WAVE; ${command}"] }
+        - { name: early, wave: -1, container: tool, command: ["true"] }
+        - { name: last, wave: 9, container: tool, command: ["true"] }
+      afterHost: [{ name: fill, container: tool, command: ["true"] }]
+`;
+  const noted = (): Promise<readonly (string | undefined)[]> =>
+    Promise.all(['w-1', 'w0', 'w2'].map(async (name) => (await world.profile(1, name))?.['user.note']));
+  world = await openControllerWorld(1);
+  await world.write('tools.yaml', tools);
+  await world.write('web.yaml', waves('a'));
+  await world.start(config(hooks('false')));
+  await hasStatus(world, 'web', 'failed');
+  expect(set().message).toContain('the hook migrate (afterWave) failed on h1: sh ended with code 1');
+  expect(await noted()).toEqual(['a', 'a', undefined]);
+  expect(ran()).toEqual(['the hook drain (beforeHost) is done h1', 'the hook early (afterWave) is done h1']);
+
+  await world.stop();
+  await world.start(config(hooks('true')));
+  await hasStatus(world, 'web', 'synced');
+  expect(await noted()).toEqual(['a', 'a', 'a']);
+  expect(ran().map((line) => line.split(' ')[2])).toEqual(['migrate', 'check', 'last', 'fill']);
+  const file = join(world.folder, 'state/sets/web/hooks.ndjson');
+  await until(async () => (await readFile(file, 'utf8')).includes('"afterWave 0"'), waitMs);
+
+  await world.meddle(1, 'w2', { 'user.note': 'x' });
+  await until(async () => (await noted()).join() === 'a,a,a', waitMs);
+  await world.write('web.yaml', waves('b'));
+  await until(async () => (await noted()).join() === 'b,b,b', waitMs);
+  await until(() => ran().filter((line) => line.includes('fill')).length === 2, waitMs);
+  expect(
+    ran()
+      .map((line) => line.split(' ')[2])
+      .slice(4),
+  ).toEqual(['drain', 'early', 'migrate', 'check', 'last', 'fill']);
+});
+
 test('a hook that fails before a sync keeps every host as it is, until it succeeds', async () => {
   const gate = (command: string): string =>
     `    hooks: { beforeSync: [{ name: check, container: tool, command: [sh, -c, "${command}"] }], onFailure: [{ name: alarm, container: tool, command: ["true"] }] }\n`;

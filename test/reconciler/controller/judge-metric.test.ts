@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { judgeMetric } from '../../../reconciler/controller/decide/judge-metric.ts';
 import { withNumbers } from '../../../reconciler/controller/config/numbers.ts';
-import { hostsOfHook, stateOfHook, withHook } from '../../../reconciler/controller/decide/hooks.ts';
+import { hooksUpTo, hostsOfHook, stateOfHook, withHook } from '../../../reconciler/controller/decide/hooks.ts';
 
 const vector = (...values: readonly unknown[]) => ({
   status: 'success',
@@ -68,4 +68,31 @@ test('a hook around a sync runs on the first host or the hosts of its pattern, a
   expect(stateOfHook(began, 'one', 'a')).toBe('began');
   expect(stateOfHook(withHook(began, 'one', 'a', 'failed'), 'one', 'a')).toBeUndefined();
   expect(stateOfHook(withHook(began, 'one', 'a', 'done'), 'two', 'a')).toBeUndefined();
+});
+
+test('hooks around waves run in the order of the waves, those before a wave before those after it', () => {
+  const hook = (name: string, wave: number) => ({
+    name,
+    wave,
+    container: 'c',
+    command: ['x'],
+    timeoutMs: 1,
+    isOptional: false,
+  });
+  const hooks = {
+    beforeWave: [hook('b2', 2), hook('b0', 0), hook('b0too', 0)],
+    afterWave: [hook('a2', 2), hook('a-1', -1), hook('a0', 0)],
+  };
+  const names = (wave: number): string =>
+    hooksUpTo(wave, hooks)
+      .map((one) => one.hook.name)
+      .join(' ');
+  expect([names(-1), names(0), names(1), names(2), names(Infinity)]).toEqual([
+    '',
+    'a-1 b0 b0too',
+    'a-1 b0 b0too a0',
+    'a-1 b0 b0too a0 b2',
+    'a-1 b0 b0too a0 b2 a2',
+  ]);
+  expect(hooksUpTo(Infinity, {})).toEqual([]);
 });

@@ -8,6 +8,7 @@ import type { Hook, Hooks } from '../../config/config.ts';
 import {
   deliveryKey,
   hookKey,
+  hooksUpTo,
   hostsOfHook,
   stateOfHook,
   withAfterSync,
@@ -68,8 +69,16 @@ export class SetHooks {
     await this.#phase('beforeHost', link, delivery, signal);
   }
 
+  /** Before the first step of a wave on a host, when the waves before it are done: also the hooks of those. Throws HookError. */
+  async beforeWave(link: HostLink, wave: number, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    const hosts = [{ ...link.host, link }];
+    for (const { phase, hook } of hooksUpTo(wave, this.#deps.hooks))
+      if (hostsOfHook(hook, hosts, hosts[0]).length > 0) await this.#once(phase, hook, link, delivery, signal);
+  }
+
   /** When a host has a revision in full. Throws HookError. */
   async after(link: HostLink, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    await this.beforeWave(link, Infinity, delivery, signal);
     await this.#phase('afterHost', link, delivery, signal);
   }
 
@@ -135,7 +144,13 @@ export class SetHooks {
       log('warn', `${what} was cut off by the end of the controller; it runs again`, name);
     await store(withHook(state(), whole, key, 'began'));
     const client = project === undefined ? link.client : link.client.inProject(project);
-    const environment = { GANTRY_SET: set, GANTRY_HOST_NAME: name, GANTRY_REVISION: revision, GANTRY_HOOK: phase };
+    const environment = {
+      GANTRY_SET: set,
+      GANTRY_HOST_NAME: name,
+      GANTRY_REVISION: revision,
+      GANTRY_HOOK: phase,
+      ...(hook.wave === undefined ? {} : { GANTRY_WAVE: String(hook.wave) }),
+    };
     const result = this.#withoutSecrets(await runHook(hook, client, environment, signal));
     const { outcome, message } = result;
     // A newer delivery has a state of its own.

@@ -65,7 +65,7 @@ export interface SetOnHostDeps {
   /** Begins a run of this host alone: a repair, or the rest of a rollout that the host missed (`late`). */
   readonly beginOwn: (planned: ComparisonTime, late: Run | undefined) => Run;
   /** Commands around a new revision; they reject when one fails. */
-  readonly hooks?: Pick<SetHooks, 'before' | 'after'>;
+  readonly hooks?: Pick<SetHooks, 'before' | 'beforeWave' | 'after'>;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;

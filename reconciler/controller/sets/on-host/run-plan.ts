@@ -1,6 +1,6 @@
 // Carries out the plan of a set on one host, with its lock, its journal and its revision on the server.
 import { pause, within } from '../../../../server/lib/shared/deadline.ts';
-import { execute } from '../../../engine/execute.ts';
+import { execute, type BeforeStep } from '../../../engine/execute.ts';
 import type { RunResult } from '../../../engine/run-result.ts';
 import { Journal, type JournalPlace } from '../../../engine/runs/journal.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
@@ -18,6 +18,8 @@ export interface PlanRun extends PlanLimits {
   readonly nowMs: () => number;
   readonly emit: (event: EngineEvent) => void;
   readonly warn: (text: string) => void;
+  /** Awaited before each step. */
+  readonly beforeStep?: BeforeStep | undefined;
   /** Checks each step when it is sent. */
   readonly permit?: StepGuard | undefined;
   /** Starts no further steps. */
@@ -62,6 +64,7 @@ export async function runPlan(run: PlanRun): Promise<RunResult> {
     run: setRun,
     journal,
     permit,
+    beforeStep: run.beforeStep,
     emit,
     stop,
     nowMs,
