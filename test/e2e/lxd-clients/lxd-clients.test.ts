@@ -78,6 +78,8 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
 
     test.skipIf(missing.ansible !== undefined)(
       'Ansible makes, changes and removes containers, profiles and projects over TLS, and changes nothing twice',
+      // Ansible starts a Python for each of its tasks.
+      { timeout: 700_000 },
       async () => {
         const { first, work } = world;
         const pair = await world.keyPair('ansible');
@@ -92,7 +94,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
           ANSIBLE_INVENTORY_ENABLED: 'auto,host_list',
           SSL_CERT_FILE: first.ca,
         };
-        const ran = await runProgram('ansible-playbook', ['-i', 'localhost,', play], { env });
+        const ran = await runProgram('ansible-playbook', ['-i', 'localhost,', play], { env, limitMs: 600_000 });
         expect(ran.stderr).toBe('');
         const results = resultsOf(ran.stdout);
         for (const [at, { module, args, changes, fails }] of tasks.entries()) {

@@ -38,6 +38,9 @@ export interface Wire {
   readonly socketPath: string;
 }
 
+/** The limit names a request that hangs, before the limit of the test ends all of it without a word. */
+const answerMs = 400_000;
+
 export function call(
   wire: Wire,
   method: string,
@@ -61,6 +64,10 @@ export function call(
         );
       },
     );
+    const hangs = setTimeout(() => {
+      request.destroy(new Error(`${method} ${path} was not answered in ${answerMs / 1000} s`));
+    }, answerMs).unref();
+    request.once('close', () => clearTimeout(hangs));
     request.on('error', reject);
     // If the server answered before reading the body, sending would fail and the answer would be lost.
     if (headers['expect'] === '100-continue') request.once('continue', () => request.end(bytes));
