@@ -207,7 +207,7 @@ describe('the command line', () => {
     [['exec', 'c1', '--env', 'nonsense', '--', 'true'], 64, /--env/],
     [['exec', 'c1', '--user', 'root', '--', 'true'], 64, /--user/],
     [['exec', 'still', '--', 'true'], 1, /not running/],
-    [['exec', 'absent', '--', 'true'], 1, /not found/],
+    [['exec', 'absent', '--', 'true'], 1, /container\/absent does not exist: gantry list shows/],
     [['console'], 64, /name/],
     [['console', 'still'], 1, /not running/],
   ])('the command %j exits with %i', async (argv, code, text) => {
