@@ -71,9 +71,7 @@ export class SetHooks {
 
   /** Before the first step of a wave on a host, when the waves before it are done: also the hooks of those. Throws HookError. */
   async beforeWave(link: HostLink, wave: number, delivery: Delivery, signal: AbortSignal): Promise<void> {
-    const hosts = [{ ...link.host, link }];
-    for (const { phase, hook } of hooksUpTo(wave, this.#deps.hooks))
-      if (hostsOfHook(hook, hosts, hosts[0]).length > 0) await this.#once(phase, hook, link, delivery, signal);
+    await this.#each(hooksUpTo(wave, this.#deps.hooks), link, delivery, signal);
   }
 
   /** When a host has a revision in full. Throws HookError. */
@@ -116,9 +114,24 @@ export class SetHooks {
   }
 
   async #phase(phase: HookPhase, at: HostLink | undefined, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    const list = this.#deps.hooks[phase] ?? [];
+    await this.#each(
+      list.map((hook) => ({ phase, hook })),
+      at,
+      delivery,
+      signal,
+    );
+  }
+
+  async #each(
+    list: readonly { readonly phase: HookPhase; readonly hook: Hook }[],
+    at: HostLink | undefined,
+    delivery: Delivery,
+    signal: AbortSignal,
+  ): Promise<void> {
     const hosts = this.#deps.links().map((link) => ({ ...link.host, link }));
     const here = hosts.find(({ link }) => link === at);
-    for (const hook of this.#deps.hooks[phase] ?? [])
+    for (const { phase, hook } of list)
       for (const { link } of hostsOfHook(hook, hosts, here)) await this.#once(phase, hook, link, delivery, signal);
   }
 
