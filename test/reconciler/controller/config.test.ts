@@ -193,3 +193,22 @@ tenants:
     '4: sets.0.approval.expires must be a duration from 1m to 30d, is "60d"',
   ]);
 });
+
+test('hooks around a wave name one, as a whole number; other hooks have none', async () => {
+  const hook = '{ name: a, container: c, command: [x]';
+  const hooks = (text: string): string => `${head}sets: [{ name: web, source: shop, hooks: { ${text} } }]\n`;
+  const { config, diagnostics } = await read(hooks(`afterWave: [${hook}, wave: -1 }]`));
+  expect(diagnostics).toEqual([]);
+  expect(config?.sets[0]?.hooks.afterWave?.[0]?.wave).toBe(-1);
+  for (const [text, place] of [
+    [`beforeWave: [${hook} }]`, 'sets.0.hooks.beforeWave.0'],
+    [`afterWave: [${hook}, wave: 1.5 }]`, 'sets.0.hooks.afterWave.0.wave'],
+    [`afterWave: [${hook}, wave: 1001 }]`, 'sets.0.hooks.afterWave.0.wave'],
+    [`afterHost: [${hook}, wave: 1 }]`, 'sets.0.hooks.afterHost.0'],
+  ] as const) {
+    const found = await problems(hooks(text));
+    expect(found, text).toHaveLength(1);
+    expect(found[0], text).toContain(place);
+    expect(found[0], text).toContain('wave');
+  }
+});
