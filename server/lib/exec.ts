@@ -77,7 +77,7 @@ export async function exec(
     };
     const abort = (): void => {
       child.kill('SIGKILL');
-      giveUp('it was told to stop');
+      giveUp(`it was told to stop${becauseOf(signal?.reason)}`);
     };
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
@@ -108,6 +108,11 @@ export async function exec(
       child.stdin.end(options.input);
     }
   });
+}
+
+/** An abort without a reason of its own has only the general one of the platform. */
+function becauseOf(reason: unknown): string {
+  return reason instanceof Error && reason.name !== 'AbortError' ? `: ${reason.message}` : '';
 }
 
 function startedAs(argv: readonly string[], { confinement, isMortal }: ExecOptions): readonly string[] {

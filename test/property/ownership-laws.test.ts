@@ -143,7 +143,7 @@ describe('laws of ownership', () => {
       }),
       { numRuns },
     );
-    expect(shared).toBeGreaterThan(numRuns);
+    expect(shared).toBeGreaterThan(numRuns / 4);
   });
 
   test('a key taken by force leaves the other record, and the new owner has an empty plan', () => {

@@ -1,6 +1,8 @@
 // What is mounted below a folder of a test, and the loop devices of its files.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from '../until.ts';
 
 /** Mount points below the folder, an outer one before those in it. */
 export function mountsBelow(folder: string): readonly string[] {
@@ -24,4 +26,32 @@ export function loopsBelow(folder: string): readonly string[] {
   return execFileSync('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE'], { encoding: 'utf8' })
     .split('\n')
     .filter((file) => file.trim().startsWith(`${folder}/`));
+}
+
+/** Waits until no file below the folder is a loop device. Throws an error that names the processes that may keep one. */
+export async function loopsGone(folder: string): Promise<void> {
+  await until(() => loopsBelow(folder).length === 0).catch(() => {
+    throw new Error(`still loop devices: ${loopsBelow(folder).join(', ')}; in use by: ${usersOf(folder).join('; ')}`);
+  });
+}
+
+/** Processes that have something below the folder mounted, in whichever namespace, or have a file or directory of it open. */
+function usersOf(folder: string): readonly string[] {
+  const read = <T>(from: () => T, otherwise: T): T => {
+    try {
+      return from();
+    } catch {
+      return otherwise;
+    }
+  };
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .flatMap((pid) => {
+      const home = join('/proc', pid);
+      const fds = read(() => readdirSync(join(home, 'fd')), []).map((fd) => join('fd', fd));
+      const open = ['cwd', 'root', ...fds].map((name) => read(() => readlinkSync(join(home, name)), ''));
+      const isMounted = read(() => readFileSync(join(home, 'mountinfo'), 'utf8'), '').includes(`${folder}/`);
+      if (!isMounted && !open.some((path) => path.startsWith(`${folder}/`))) return [];
+      return [`${pid} ${read(() => readFileSync(join(home, 'cmdline'), 'utf8'), '').replaceAll('\0', ' ')}`];
+    });
 }

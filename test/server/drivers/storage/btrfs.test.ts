@@ -15,7 +15,7 @@ import { silentLog } from '../../../../server/lib/log.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openBtrfsFixture } from '../../../support/drivers/storage-btrfs.ts';
-import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
+import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
@@ -99,7 +99,7 @@ describe.skipIf(why !== undefined)('a pool in a file of its own', () => {
     expect(loopsBelow(where.state)).toHaveLength(1);
     await where.storage.deletePool(pool);
     expect(mountsBelow(where.state)).toEqual([]);
-    await until(() => loopsBelow(where.state).length === 0);
+    await loopsGone(where.state);
     expect(await readdir(join(where.state, 'disks'))).toEqual([]);
     expect(await readdir(where.root)).toEqual([]);
   });

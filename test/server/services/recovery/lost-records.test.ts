@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer, makeDaemon, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { loopsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
+import { loopsGone, unmountBelow } from '../../../support/hosts/mounts.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { until } from '../../../support/until.ts';
 
@@ -73,7 +73,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('a pool of dri
     await daemon.stop();
     unmountBelow(daemon.dir);
     await daemon.cleanUp();
-    await until(() => loopsBelow(daemon.dir).length === 0);
+    await loopsGone(daemon.dir);
   });
 
   test('restores all records about it, and lists a volume without a copy', async () => {

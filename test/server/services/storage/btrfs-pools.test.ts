@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { createContainer, makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { loopsBelow, mountsBelow } from '../../../support/hosts/mounts.ts';
+import { loopsGone, mountsBelow } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 
 const why = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
@@ -23,7 +23,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
   afterAll(async () => {
     await daemon.cleanUp();
     expect(mountsBelow(daemon.dir)).toEqual([]);
-    await until(() => loopsBelow(daemon.dir).length === 0);
+    await loopsGone(daemon.dir);
   });
 
   const volume = (name: string): string => join(daemon.dir, 'storage-pools', 'fast', 'containers', name);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../support/daemons/child-process.ts';
-import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/hosts/mounts.ts';
+import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../support/hosts/mounts.ts';
 import { isLongRun } from '../../../support/left-out.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -45,7 +45,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     await daemon?.kill('SIGKILL').catch(() => {});
     unmountBelow(dir);
     rmSync(dir, { recursive: true, force: true });
-    await until(() => loopsBelow(dir).length === 0);
+    await loopsGone(dir);
   });
 
   /** Enough files that every step takes a while; all have the same content. */

@@ -15,8 +15,7 @@ import {
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { uploadBusybox } from '../../../support/images/busybox.ts';
-import { loopsBelow, mountsBelow } from '../../../support/hosts/mounts.ts';
-import { until } from '../../../support/until.ts';
+import { loopsGone, mountsBelow } from '../../../support/hosts/mounts.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const missing =
@@ -39,7 +38,7 @@ describe.skipIf(missing !== undefined)('real containers', () => {
     await rm(work, { recursive: true, force: true });
     if (daemon === undefined) return;
     expect(mountsBelow(daemon.dir)).toEqual([]);
-    await until(() => loopsBelow(daemon.dir).length === 0);
+    await loopsGone(daemon.dir);
   });
 
   const run = async (name: string, script: string): Promise<string> => {

@@ -28,7 +28,7 @@ import {
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
 import { flip, flipperMissing } from '../../../../support/hostile/flipper.ts';
 import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
-import { loopsBelow, mountsBelow, unmountBelow } from '../../../../support/hosts/mounts.ts';
+import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../../support/hosts/mounts.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -81,7 +81,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     await daemon?.kill('SIGKILL').catch(() => {});
     unmountBelow(dir);
     rmSync(dir, { recursive: true, force: true });
-    await until(() => loopsBelow(dir).length === 0);
+    await loopsGone(dir);
   });
 
   async function expectKnown(at: ChildDaemon): Promise<void> {

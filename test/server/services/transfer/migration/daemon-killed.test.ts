@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
-import { loopsBelow, unmountBelow } from '../../../../support/hosts/mounts.ts';
+import { loopsGone, unmountBelow } from '../../../../support/hosts/mounts.ts';
 import { describeTree } from '../../../../support/daemons/two-daemons.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
@@ -70,7 +70,7 @@ class Host {
     await this.#daemon?.kill('SIGKILL').catch(() => {});
     unmountBelow(this.dir);
     rmSync(this.dir, { recursive: true, force: true });
-    await until(() => loopsBelow(this.dir).length === 0);
+    await loopsGone(this.dir);
   }
 }
 

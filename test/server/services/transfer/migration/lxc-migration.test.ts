@@ -14,9 +14,8 @@ import {
   type TestDaemon,
 } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
-import { loopsBelow, mountsBelow } from '../../../../support/hosts/mounts.ts';
+import { loopsGone, mountsBelow } from '../../../../support/hosts/mounts.ts';
 import { twoDaemons, type TwoDaemons } from '../../../../support/daemons/two-daemons.ts';
-import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
 const missing = await realRuntimeMissing();
@@ -43,7 +42,7 @@ describe.skipIf(missing !== undefined).each(pairs)('real containers from %s to %
     if (two === undefined) return;
     for (const { daemon } of [two.a, two.b]) {
       expect(mountsBelow(daemon.dir)).toEqual([]);
-      await until(() => loopsBelow(daemon.dir).length === 0);
+      await loopsGone(daemon.dir);
     }
   });
 
