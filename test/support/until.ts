@@ -5,9 +5,28 @@ const pauseMs = (waitedMs: number): number => Math.min(Math.max(waitedMs / 20, 5
 
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const begun = Date.now();
-  while (!(await condition())) {
+  while (!(await answerOf(condition, timeoutMs + hangMs))) {
     const waitedMs = Date.now() - begun;
     if (waitedMs > timeoutMs) throw new Error(`the condition did not hold in ${timeoutMs} ms: ${condition.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs(waitedMs)));
+  }
+}
+
+/** How much longer than the wait itself a condition may take to answer. */
+const hangMs = 120_000;
+
+/** Throws an error that names a condition that does not answer, such as one that asks a program that hangs. */
+async function answerOf(condition: () => boolean | Promise<boolean>, limitMs: number): Promise<boolean> {
+  const answer = condition();
+  if (typeof answer === 'boolean') return answer;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`the condition did not answer in ${limitMs} ms: ${condition.toString()}`);
+    timer = setTimeout(reject, limitMs, error);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

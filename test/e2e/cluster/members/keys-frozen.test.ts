@@ -61,7 +61,8 @@ describe.skipIf(etcdMissing() !== undefined)(
       const tls = join(dir, 'cluster', 'tls');
       const flags = [`--cacert=${tls}/ca.crt`, `--cert=${tls}/member.crt`, `--key=${tls}/member.key`];
       const argv = [`--endpoints=https://${endpoint}`, ...flags, '--command-timeout=10s', ...args];
-      const { stdout } = await promisify(execFile)('etcdctl', argv, { env: { ...process.env, ETCDCTL_API: '3' } });
+      const env = { ...process.env, ETCDCTL_API: '3' };
+      const { stdout } = await promisify(execFile)('etcdctl', argv, { env, timeout: 60_000 });
       return stdout;
     };
     const lostLeases = ({ log }: Gantryd): number => log.split('The lease of this member has ended').length - 1;
