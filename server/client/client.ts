@@ -21,7 +21,7 @@ import {
   type ExecSession,
 } from './channels/exec.ts';
 import { clusterCalls, type ClusterCalls } from './cluster-calls.ts';
-import { createHttp, type Http } from './transport/http.ts';
+import { createHttp, type Call, type Http } from './transport/http.ts';
 import { outsideSpans } from '../lib/shared/spans.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
 import { kinds, type KindName } from '../api/kinds.ts';
@@ -43,7 +43,7 @@ import { Several, type Link } from './transport/several.ts';
 import { Transport, type TransportOptions } from './transport/transport.ts';
 
 export interface ClientOptions extends Pick<TransportOptions, 'bearer' | 'tls' | 'connections' | 'link'> {
-  /** Limit of every call that is not a stream or a wait; default 30 s. */
+  /** Limit of every call that is not a stream or a wait; default 30 s, and an hour for changes of pools and volumes. */
   readonly timeoutMs?: number;
   /** Limit without a byte from the server, except for uploads and websockets; default 60 s. */
   readonly silentMs?: number;
@@ -150,6 +150,11 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
   return clientOver(transport, renderEndpoints(endpoints), options);
 }
 
+const isStorage = (kind: KindName): boolean => kind === 'storage_pool' || kind === 'storage_volume';
+
+/** The server answers when the tools of its pool (ceph, mkfs, zfs) have ended. What waits for them has a limit of its own. */
+const storageLimits = { timeoutMs: 3_600_000, silentMs: 3_600_000 };
+
 /** The timeout if there are other members to try next. */
 const quickConnectMs = 4000;
 
@@ -165,6 +170,8 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
     ...project,
     ...stale,
   });
+  const patience = (kind: KindName): Pick<Call, 'timeoutMs' | 'silentMs'> =>
+    isStorage(kind) && options.timeoutMs === undefined && options.silentMs === undefined ? storageLimits : {};
   const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
     new EventSocket(
       {
@@ -214,15 +221,15 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
       return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;
     },
     create: (kind, json, write = {}, signal) =>
-      send({ method: 'POST', ...creating(kind, json), ...writing(write) }, signal),
+      send({ method: 'POST', ...creating(kind, json), ...writing(write), ...patience(kind) }, signal),
     put: (kind, name, json, write = {}, signal) =>
-      send({ method: 'PUT', path: pathOf(kind, name), json, ...writing(write) }, signal),
+      send({ method: 'PUT', path: pathOf(kind, name), json, ...writing(write), ...patience(kind) }, signal),
     patch: (kind, name, json, write = {}, signal) =>
-      send({ method: 'PATCH', path: pathOf(kind, name), json, ...writing(write) }, signal),
+      send({ method: 'PATCH', path: pathOf(kind, name), json, ...writing(write), ...patience(kind) }, signal),
     delete: (kind, name, signal, target) =>
-      send({ method: 'DELETE', path: pathOf(kind, name), query: { target }, json: {} }, signal),
+      send({ method: 'DELETE', path: pathOf(kind, name), query: { target }, json: {}, ...patience(kind) }, signal),
     rename: (kind, name, newName, signal) =>
-      send({ method: 'POST', path: pathOf(kind, name), json: { name: newName } }, signal),
+      send({ method: 'POST', path: pathOf(kind, name), json: { name: newName }, ...patience(kind) }, signal),
     containerState: (name, signal) => send({ method: 'GET', path: `${pathOf('container', name)}/state` }, signal),
     putContainerState: (name, json, signal) =>
       send({ method: 'PUT', path: `${pathOf('container', name)}/state`, json }, signal),

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
 import {
   ClientError,
@@ -189,6 +189,34 @@ test('a call ends at its time limit, and on abort with the reason of its signal'
   const pending = client.create('profile', { name: 'a' }, {}, controller.signal);
   controller.abort(new Error('user'));
   await expect(pending).rejects.toThrow('user');
+});
+
+test('a change of a pool or volume waits for its tools as long as its signal allows, where others end after 30 s', async () => {
+  const routes = Object.fromEntries(
+    ['profiles', 'storage-pools', 'storage-pools/fast/volumes/custom'].map((path) => [
+      `POST /1.0/${path}`,
+      () => ({ never: true }) as const,
+    ]),
+  );
+  const { client, daemon } = await setUp({ routes });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  cleanups.push(async () => void vi.useRealTimers());
+  const stop = new AbortController();
+  const ends: string[] = [];
+  const noted = async (name: string, call: Promise<unknown>): Promise<void> =>
+    void ends.push(`${name}: ${(await failure(call)).message}`);
+  const calls = [
+    noted('profile', client.create('profile', { name: 'a' }, {}, stop.signal)),
+    noted('pool', client.create('storage_pool', { name: 'fast', driver: 'ceph' }, {}, stop.signal)),
+    noted('volume', client.create('storage_volume', { pool: 'fast', name: 'v' }, {}, stop.signal)),
+  ];
+  while (daemon.requests.length < 3) await new Promise(setImmediate);
+  await vi.advanceTimersByTimeAsync(600_000);
+  await calls[0];
+  expect(ends).toEqual(['profile: POST /1.0/profiles: no answer in 30000 ms']);
+  stop.abort(new ClientError('timeout', 'told to stop'));
+  await Promise.all(calls);
+  expect(ends.slice(1).toSorted()).toEqual(['pool: told to stop', 'volume: told to stop']);
 });
 
 test('a call over a silent link ends after the limit without a byte, and is not repeated; a slow answer is read whole', async () => {

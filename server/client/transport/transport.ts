@@ -130,13 +130,13 @@ export class Transport {
   }
 }
 
-/** The server may process an upload for long before it answers. */
+/** The server may process an upload for long before it answers. `exchange` has limits of its own for other calls. */
 const optionsOf = ({ method, path, headers, body, silentMs }: RawCall): Dispatcher.DispatchOptions => ({
   method,
   path,
   headers,
   body: body ?? null,
-  headersTimeout: typeof body === 'object' ? 300_000 : (silentMs ?? 300_000),
+  headersTimeout: typeof body === 'object' ? 300_000 : (silentMs ?? 0),
   bodyTimeout: silentMs ?? 300_000,
 });
 
