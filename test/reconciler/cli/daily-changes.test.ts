@@ -96,6 +96,25 @@ test('edit keeps a text that the server or the parser refuses, and takes it from
   expect((await gantry(['edit', 'own'], { piped: '' })).stderr).toContain('holds no fields');
 });
 
+test('edit ends with 3 and keeps the text when the object changed while the editor was open', async () => {
+  const path = join(daemon.dir, 'slow-editor.sh');
+  const patch = `curl -sS --unix-socket ${daemon.socketPath} -X PATCH -d '{"config":{"user.now":"1"}}' http://g/1.0/containers/own`;
+  writeFileSync(path, `sed -i 's/^description:.*/description: mine/' "$1"\n${patch} -o /dev/null\n`);
+  const ran = await gantry(['edit', 'own'], { typed: '', env: { EDITOR: `sh ${path}` } });
+  expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('was changed meanwhile: nothing was written')]);
+  const file = /gantry edit container\/own < (\S+) replaces/.exec(ran.stderr)?.[1] ?? '';
+  expect(readFileSync(file, 'utf8')).toContain('description: mine');
+  rmSync(dirname(file), { recursive: true });
+  expect(await daemon.get('/1.0/containers/own')).toMatchObject({ description: '', config: { 'user.now': '1' } });
+});
+
+test('edit keeps no text that nobody changed, or that is empty', async () => {
+  const failed = await gantry(['edit', 'own'], { typed: '', env: { EDITOR: 'false' } });
+  expect([failed.code, failed.stderr]).toEqual([1, 'Error: The editor false ended with 1: nothing was sent\n']);
+  const emptied = await gantry(['edit', 'own'], { typed: '', env: { EDITOR: 'cp /dev/null' } });
+  expect([emptied.code, emptied.stderr]).toEqual([1, expect.not.stringContaining('is kept')]);
+});
+
 test('top prints running containers once when stdout is no terminal', async () => {
   const { code, stdout } = await gantry(['top', '--interval', '100ms']);
   expect([code, stdout.split('\n').map((line) => line.split(' ')[0])]).toEqual([0, ['NAME', 'web', '']]);

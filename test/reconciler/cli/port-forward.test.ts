@@ -34,7 +34,8 @@ test('a container that does not run is refused with exit code 6, a wrong port wi
   const stopped = await cli(['port-forward', 'own', '8080:80'], { env });
   expect([stopped.code, stopped.stderr]).toEqual([6, expect.stringContaining('gantry start own')]);
   expect((await cli(['port-forward', 'own', 'http'], { env })).code).toBe(64);
-  expect((await cli(['port-forward', 'nothing', '80'], { env })).code).toBe(1);
+  const missing = await cli(['port-forward', 'nothing', '80'], { env });
+  expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('container/nothing does not exist')]);
 });
 
 /** Runs the program with only cat and these programs in its PATH, under their names in containers. */

@@ -10,6 +10,7 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { isNote } from '../../../core/ownership/owner-records.ts';
+import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -30,20 +31,27 @@ export const edit: Run<HostOptions> = (context, [word = '']) =>
     }
     const folder = await mkdtemp(join(tmpdir(), 'gantry-edit-'));
     const file = join(folder, 'object.yaml');
-    await writeFile(file, headOf(object) + stringify(shown), { mode: 0o600 });
+    const text = headOf(object) + stringify(shown);
+    await writeFile(file, text, { mode: 0o600 });
     try {
       await openEditor(context, file);
       await send(context, client, object, shown, await readFile(file, 'utf8'));
     } catch (error) {
-      throw new CliError(
-        `${reasonOf(error)}. The text is kept: gantry edit ${object.address} < ${file} sends it when it is mended`,
-        exitCodes.error,
-        error,
-      );
+      const left = await readFile(file, 'utf8').catch(() => '');
+      // An editor that failed at once leaves nothing worth keeping.
+      if (left.trim() === '' || left === text) await rm(folder, { recursive: true, force: true });
+      else throw keptError(error, object.address, file);
+      throw error;
     }
     await rm(folder, { recursive: true, force: true });
     return exitCodes.ok;
   });
+
+function keptError(error: unknown, address: string, file: string): CliError {
+  const code = codeOf(error);
+  const what = code === exitCodes.stale ? 'replaces the object of now with it' : 'sends it when it is mended';
+  return new CliError(`${reasonOf(error)}. The text is kept: gantry edit ${address} < ${file} ${what}`, code, error);
+}
 
 /** Hides keys that the server writes, and the records of sets. */
 const isHidden = (key: string): boolean => isNote(key) || key.startsWith('volatile.');

@@ -5,6 +5,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
@@ -30,7 +31,8 @@ export const portForward: Run<PortForwardOptions> = async (context, [word = '', 
   const ports = texts.map(parsePorts);
   const address = context.options.address ?? '127.0.0.1';
   return withClient(context, async (client) => {
-    const { status } = (await client.containerState(name, context.stop)).metadata;
+    const state = await client.containerState(name, context.stop).catch(refuseMissing('container', name));
+    const { status } = state.metadata;
     if (status !== 'Running')
       throw new CliError(
         `container/${name} is ${status.toLowerCase()}: gantry start ${name} starts it`,
