@@ -112,7 +112,16 @@ function containerOf(file: File, service: string, values: JsonObject): JsonObjec
   const config = configOf(file, service, values);
   const needs = isMap(values['depends_on']) ? Object.keys(values['depends_on']) : textsOf(values['depends_on']);
   const services = mapOf(file.root['services']);
-  const addresses = needs.map((need) => `container/${nameOf(need, mapOf(services[need]))}`);
+  for (const need of needs)
+    if (!Object.hasOwn(services, need))
+      note(
+        file,
+        [...path, 'depends_on'],
+        `services.${service}.depends_on does not move for ${need}: the file has no such service`,
+      );
+  const addresses = needs
+    .filter((need) => Object.hasOwn(services, need))
+    .map((need) => `container/${nameOf(need, mapOf(services[need]))}`);
   return {
     kind: 'container',
     name: nameOf(service, values),

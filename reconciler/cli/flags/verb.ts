@@ -20,6 +20,8 @@ export interface Verb<F extends Flags = Flags> {
   readonly flags: F;
   /** The second argument begins a command with its own flags, also without `--`. */
   readonly runsCommand?: true;
+  /** Empty arguments have a meaning. */
+  readonly takesEmptyWords?: true;
   /** Command lines that the help shows. */
   readonly examples?: readonly string[];
 }

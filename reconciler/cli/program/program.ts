@@ -7,6 +7,8 @@ import { outputFlags, type OutputOptions } from '../flags/output-flags.ts';
 import type { Context } from '../session/context.ts';
 import { groups, verbs, type VerbRow } from './verbs.ts';
 import { shapeHelp } from './help.ts';
+import { usageError } from '../errors/usage-error.ts';
+import type { Verb } from '../flags/verb.ts';
 import { verbHint } from './unknown-verb.ts';
 import { version } from '../../../server/api/version.ts';
 
@@ -88,6 +90,7 @@ async function dispatch(
   context: Context<HostOptions>,
   args: readonly string[],
 ): Promise<ExitCode> {
+  refuseEmptyWords(verb, args);
   refuseRolloutFlags(context.options, 'objectSelector' in verb.flags);
   if (context.options.hosts === undefined) return run(context, args);
   const [{ chooseHosts }, { onOneHost }] = await Promise.all([
@@ -98,6 +101,16 @@ async function dispatch(
   return takesHosts
     ? run(context, args, fleet)
     : onOneHost(context, fleet, `gantry ${verb.name}`, (own) => run(own, args));
+}
+
+/** An unset variable of the shell leaves an empty word, which no object has as its name. */
+function refuseEmptyWords({ name, args = [], runsCommand, takesEmptyWords }: Verb, words: readonly string[]): void {
+  if (takesEmptyWords === true) return;
+  const own = runsCommand === true ? words.slice(0, 1) : words;
+  const at = own.indexOf('');
+  if (at === -1) return;
+  const [written = ''] = args[Math.min(at, args.length - 1)] ?? [];
+  throw usageError(`gantry ${name}: ${written} is empty (is a variable of the shell unset?)`);
 }
 
 const appended = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];

@@ -21,7 +21,9 @@ export async function readConfig<T>(
     throw new CliError(`cannot read ${file}: ${error.message}`, exitCodes.error, error);
   });
   try {
-    return parse(JSON.parse(text));
+    const read: unknown = JSON.parse(text);
+    if (typeof read !== 'object' || read === null || Array.isArray(read)) throw new Error('it holds no JSON object');
+    return parse(read);
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
     throw new CliError(`${file} is not ${what} (${reason}): mend or delete it`, exitCodes.error, error);

@@ -1,7 +1,7 @@
 // Contexts: named servers with their connection settings, and the one that commands use when no flag or variable names a server.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
 import { readConfig, writeConfig, type Env } from './config-file.ts';
 import type { ConnectOptions } from './host.ts';
 
@@ -60,11 +60,20 @@ export interface ChosenServer<T> {
 /** Flags win over a context that they name, and over the one in use. */
 export async function chosenServer<T extends ConnectOptions>(options: T, env: Env): Promise<ChosenServer<T>> {
   if (options.hosts !== undefined || options.embedded !== undefined) return { options };
-  const named = options.host?.[0] ?? env['GANTRY_HOST'] ?? '';
+  const [first, second] = options.host ?? [];
+  if (second !== undefined)
+    throw usageError(`--host ${first ?? ''} and --host ${second}: several servers need a file of hosts (--hosts)`);
+  if (first === '') throw usageError('--host is empty (is a variable of the shell unset?)');
+  const named = first ?? env['GANTRY_HOST'] ?? '';
   if (named !== '') {
     // An address has a colon.
-    const context = named.includes(':') ? undefined : (await readContexts(env)).contexts.get(named);
-    return { options: context === undefined ? options : filled(options, context) };
+    if (named.includes(':')) return { options };
+    const { contexts } = await readContexts(env);
+    const context = contexts.get(named);
+    if (context !== undefined) return { options: filled(options, context) };
+    throw usageError(
+      `${JSON.stringify(named)} is neither a context${hint(named, contexts.keys())} nor an address: unix:///PATH or https://NAME:8443`,
+    );
   }
   if ((env['GANTRY_SOCKET'] ?? '') !== '') return { options };
   const all = await readContexts(env);

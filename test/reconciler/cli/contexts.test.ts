@@ -66,6 +66,13 @@ test('a wrong name, address or file is refused with a remedy', async () => {
   expect((await run('context', 'use', 'prod')).stderr).toContain('gantry context add NAME HOST makes one');
   await run('context', 'add', 'production', 'https://web1:8443');
   expect((await run('context', 'use', 'producton')).stderr).toContain('did you mean production');
+  const unknown = await run('list', '--host', 'producton');
+  expect([unknown.code, unknown.stderr]).toEqual([64, expect.stringContaining('did you mean production')]);
+  expect(await run('list', '--host', '')).toMatchObject({ code: 64 });
+  const two = await run('list', '--host', 'production', '--host', 'https://b:1');
+  expect([two.code, two.stderr]).toEqual([64, expect.stringContaining('--hosts')]);
+  writeFileSync(file, 'null');
+  expect((await run('list')).stderr).toContain('it holds no JSON object');
   writeFileSync(file, '{"contexts":{"a":{}}}');
   expect((await run('list')).stderr).toContain('the context a has no host');
   expect((await run('contexts')).stderr).toContain('gantry context list');

@@ -136,3 +136,18 @@ test('top counts between two readings of one start, and lists the busiest first'
     ['a', 50],
   ]);
 });
+
+test('an empty argument is refused with exit code 64 before anything happens, and a command may have one', async () => {
+  for (const words of [
+    ['info', ''],
+    ['delete', 'own', ''],
+    ['launch', 'image', ''],
+    ['set', '', 'user.a=1'],
+    ['exec', '', 'true'],
+  ]) {
+    const ran = await gantry(words);
+    expect([words, ran.code, ran.stderr]).toEqual([words, 64, expect.stringContaining('is empty')]);
+  }
+  expect((await gantry(['exec', 'nothing', 'echo', ''])).stderr).toContain('container/nothing does not exist');
+  expect(await configOf('own')).toBeDefined();
+});

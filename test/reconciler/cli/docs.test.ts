@@ -22,6 +22,7 @@ test('docs --search prints the lines that hold all words, and exits with 1 when 
   const found = await cli(['docs', '--search', 'limits.memory SWAP']);
   expect([found.code, found.stdout]).toEqual([0, expect.stringMatching(/^keys\/container: /m)]);
   expect(await cli(['docs', '--search', 'xyzzyx'])).toMatchObject({ code: 1, stdout: '' });
+  expect(await cli(['docs', '--search', ' '])).toMatchObject({ code: 64, stdout: '' });
 });
 
 test('docs suggests the nearest topic, and names the searched folders if there are no pages', async () => {

@@ -54,6 +54,17 @@ test('each part of a key that is not converted is listed', () => {
   ]);
 });
 
+test('a container depends on no service that the file lacks', () => {
+  const { documents, notes } = importCompose(
+    "services:\n  web: { image: 'debian:12', depends_on: [db, lost] }\n  db: { image: 'debian:12' }\n",
+    '/',
+  );
+  expect(documents[0]).toMatchObject({ name: 'web', manage: { depends_on: ['container/db'] } });
+  expect(notes.map(({ text }) => text)).toEqual([
+    'services.web.depends_on does not move for lost: the file has no such service',
+  ]);
+});
+
 test('the result can be planned, and overwrites no file', async () => {
   const folder = tempFolder('gic-');
   const out = join(folder, 'stack.yaml');

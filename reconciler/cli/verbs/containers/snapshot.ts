@@ -10,6 +10,7 @@ import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
 import { renderTable } from '../../output/table.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
@@ -31,9 +32,7 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
     const path = pathOf(container);
     const reply = await client.operations
       .run(() => client.http.send({ method: 'POST', path, json: body }, context.stop), context.cancel)
-      .catch((error: unknown) => {
-        throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
-      });
+      .catch(refuseMissing('container', container));
     const reported: unknown = reply.operation?.metadata?.['snapshot_name'];
     const name =
       snapshot ??
@@ -67,7 +66,7 @@ export const showSnapshots: Run<HostOptions> = async (context, texts) => {
   const addresses = texts.map(parseSnapshot);
   await withClient(context, async (client) => {
     for (const address of addresses) {
-      const call = { method: 'GET', path: pathOf(address.container, address.snapshot) } as const;
+      const call = { method: 'GET', path: pathOfSnapshot(address) } as const;
       const { metadata } = await client.http.send<Snapshot>(call, context.stop).catch(missing(address));
       if (context.isJson) printJson(context, metadata);
       else context.out(`---\n${yamlText(metadata).trimEnd()}`);
@@ -81,7 +80,7 @@ export const renameSnapshot: Run<HostOptions> = async (context, [text = '', name
   if (name === '' || name.includes('/')) {
     throw usageError(`${JSON.stringify(name)} is not the name of a snapshot: give it without the container`);
   }
-  await change(context, address, 'POST', pathOf(address.container, address.snapshot), { name });
+  await change(context, address, 'POST', pathOfSnapshot(address), { name });
   say(context, { container: address.container, snapshot: name });
   return exitCodes.ok;
 };
@@ -95,9 +94,15 @@ export const restoreSnapshot: Run<SnapshotRestoreOptions> = async (context, [tex
   return exitCodes.ok;
 };
 
+/** Looks up every snapshot before it deletes the first one. */
 export const deleteSnapshots: Run<HostOptions> = async (context, texts) => {
-  for (const address of texts.map(parseSnapshot)) {
-    await change(context, address, 'DELETE', pathOf(address.container, address.snapshot));
+  const addresses = texts.map(parseSnapshot);
+  await withClient(context, async (client) => {
+    for (const address of addresses)
+      await client.http.send({ method: 'GET', path: pathOfSnapshot(address) }, context.stop).catch(missing(address));
+  });
+  for (const address of addresses) {
+    await change(context, address, 'DELETE', pathOfSnapshot(address));
   }
   return exitCodes.ok;
 };
@@ -150,9 +155,9 @@ export async function readSnapshots(
   stop: AbortSignal,
 ): Promise<readonly Snapshot[]> {
   const call = { method: 'GET', path: pathOf(container), query: { recursion: '1' } } as const;
-  const { metadata } = await client.http.send<readonly Snapshot[]>(call, stop).catch((error: unknown) => {
-    throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
-  });
+  const { metadata } = await client.http
+    .send<readonly Snapshot[]>(call, stop)
+    .catch(refuseMissing('container', container));
   return metadata.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
 
@@ -166,6 +171,8 @@ const missing =
 
 const pathOf = (container: string, ...rest: readonly string[]): string =>
   ['/1.0/containers', encodeURIComponent(container), 'snapshots', ...rest.map(encodeURIComponent)].join('/');
+
+const pathOfSnapshot = ({ container, snapshot }: SnapshotAddress): string => pathOf(container, snapshot);
 
 function say(context: Output, { container, snapshot }: SnapshotAddress): void {
   if (context.isJson) printJson(context, { container, snapshot });

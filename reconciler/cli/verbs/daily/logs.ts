@@ -63,6 +63,8 @@ async function followLog(
   first: string,
   read: () => Promise<string>,
 ): Promise<void> {
+  // Nothing is in progress that Ctrl-C would have to finish.
+  context.announcer.say = () => {};
   const stopWatching = context.io.watchReader();
   try {
     for (let last = first; ;) {

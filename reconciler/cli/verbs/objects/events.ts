@@ -24,6 +24,8 @@ export const events: Run<EventsOptions> = async (context) => {
       for await (const event of client.events(types, signal, { onGap }))
         printEvent(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
     };
+    // Nothing is in progress that Ctrl-C would have to finish.
+    context.announcer.say = () => {};
     const stopWatching = context.io.watchReader();
     try {
       await (limitMs === undefined ? listen(context.stop) : within(limitMs, listen, context.stop));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
 import { renderTable } from '../../output/table.ts';
 import { paintFor } from '../../output/paint.ts';
 import type { Context, Run } from '../../session/context.ts';
@@ -88,7 +88,11 @@ function pageOf(pages: readonly Page[], wanted: string): Page {
 
 /** Lines that hold all words, in any case. */
 function search(context: Context, pages: readonly Page[], text: string): 0 | 1 {
-  const words = text.toLowerCase().split(/\s+/);
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  if (words.length === 0) throw usageError('--search needs words, as in gantry docs --search limits.memory');
   const found = pages.flatMap(({ topic, text: page }) =>
     page
       .split('\n')

@@ -55,6 +55,7 @@ export type DocsOptions = OptionsOf<typeof docs>;
 export const schema = verb('schema', 'print the JSON Schema of manifests', { flags: {} });
 
 export const completion = verb('completion', 'print a completion script for bash, zsh or fish', {
+  takesEmptyWords: true,
   args: [
     ['<shell>', 'bash, zsh or fish; or names that the scripts ask for: hosts, environments, sets and more'],
     ['[path...]', 'the hosts file, or the manifests'],

@@ -89,9 +89,11 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
   test.skipIf(skipped)('Messages name a missing, an existing and a wrongly written snapshot', async () => {
     await ok('create', 'web/one');
     expect(await refused(1, 'create', 'web/one')).toContain('web/one');
-    expect(await refused(1, 'create', 'nobody')).toContain('Container nobody not found');
-    expect(await refused(1, 'list', 'nobody')).toContain('Container nobody not found');
+    expect(await refused(1, 'create', 'nobody')).toContain('container/nobody does not exist: gantry list');
+    expect(await refused(1, 'list', 'nobody')).toContain('container/nobody does not exist: gantry list');
     expect(await refused(1, 'delete', 'web/two')).toContain('Snapshot two of container web not found');
+    expect(await refused(1, 'delete', 'web/one', 'web/two')).toContain('Snapshot two of container web not found');
+    await ok('show', 'web/one');
     expect(await refused(1, 'restore', 'web/two')).toContain('two');
     expect(await refused(1, 'create', 'web/three', '--stateful')).toContain('running container');
     expect(await refused(64, 'delete', 'web')).toContain('is not NAME/SNAPSHOT');
