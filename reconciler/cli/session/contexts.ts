@@ -66,8 +66,8 @@ export async function chosenServer<T extends ConnectOptions>(options: T, env: En
   if (first === '') throw usageError('--host is empty (is a variable of the shell unset?)');
   const named = first ?? env['GANTRY_HOST'] ?? '';
   if (named !== '') {
-    // An address has a colon.
-    if (named.includes(':')) return { options };
+    // An address has a colon, or is the path of a socket.
+    if (named.includes(':') || named.startsWith('/')) return { options };
     const { contexts } = await readContexts(env);
     const context = contexts.get(named);
     if (context !== undefined) return { options: filled(options, context) };

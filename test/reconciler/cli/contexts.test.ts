@@ -52,7 +52,12 @@ test('flags and variables override the context in use, and a certificate on the 
     ...prod,
     host: ['https://a:8443'],
   });
-  for (const options of [{ host: ['https://b:1'] }, { hosts: 'hosts.yaml' }, { embedded: 'dir' }])
+  for (const options of [
+    { host: ['https://b:1'] },
+    { host: ['/x/unix.socket'] },
+    { hosts: 'hosts.yaml' },
+    { embedded: 'dir' },
+  ])
     expect(await chosenServer(options, env)).toEqual({ options });
   for (const more of [{ GANTRY_HOST: 'unix:///x' }, { GANTRY_SOCKET: '/x' }])
     expect(await chosenServer({}, { ...env, ...more })).toEqual({ options: {} });
