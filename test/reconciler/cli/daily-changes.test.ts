@@ -151,3 +151,8 @@ test('an empty argument is refused with exit code 64 before anything happens, an
   expect((await gantry(['exec', 'nothing', 'echo', ''])).stderr).toContain('container/nothing does not exist');
   expect(await configOf('own')).toBeDefined();
 });
+
+test('wait names a container that does not exist as other verbs do', async () => {
+  const ran = await gantry(['wait', 'nothing', '--for', 'tcp=80']);
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('container/nothing does not exist: gantry list')]);
+});

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../core/documents/document.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { WaitOptions } from './object-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
@@ -59,7 +60,7 @@ async function hold(context: Context, client: Client, name: string, condition: W
       const message = `container/${name} is not ready after --timeout ${context.options.timeout ?? ''}${last}`;
       throw new CliError(message, exitCodes.notReady, error);
     }
-    if (!(error instanceof NotReadyError)) throw error;
+    if (!(error instanceof NotReadyError)) return refuseMissing('container', name)(error);
     throw new CliError(`container/${name}: ${error.message}`, exitCodes.notReady, error);
   }
 }
