@@ -10,7 +10,6 @@ import type { Identify } from '../http/caller-identity.ts';
 import { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { AppDeps } from '../http/serve/app-deps.ts';
 import { proxySettings, settingOf } from '../services/shared/settings.ts';
-import { FormerMembers } from './cluster/former-members.ts';
 import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -116,5 +115,31 @@ export class ClientTrust {
     if (this.#trustsAuthority()) return;
     for (const fingerprint of this.#bySignature) if (!this.#trust.isTrusted(fingerprint)) this.end(fingerprint);
     this.#bySignature.clear();
+  }
+}
+
+/** A leaving member still gets its answer. */
+const answerMs = 2_000;
+
+class FormerMembers {
+  readonly #now: () => ReadonlySet<string>;
+  readonly #end: (fingerprint: string) => void;
+  #known: ReadonlySet<string>;
+
+  /** `now`: fingerprints of the members' certificates; `end`: closes the connections of one. */
+  constructor(now: () => ReadonlySet<string>, end: (fingerprint: string) => void) {
+    this.#now = now;
+    this.#end = end;
+    this.#known = now();
+  }
+
+  /** Call when the members may have changed. */
+  look(): void {
+    const gone = [...this.#known].filter((fingerprint) => !this.#now().has(fingerprint));
+    this.#known = this.#now();
+    for (const fingerprint of gone)
+      setTimeout(() => {
+        if (!this.#now().has(fingerprint)) this.#end(fingerprint);
+      }, answerMs).unref();
   }
 }

@@ -12,7 +12,9 @@ import { OpenParts } from './open-parts.ts';
 import { ClusterPart } from './cluster-part.ts';
 import { serveWhileWaiting } from './cluster/serve-while-waiting.ts';
 import { recover } from './recovery.ts';
-import { followTraces } from './follow-traces.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { settingOf } from '../services/shared/settings.ts';
+import type { TraceSettings } from '../traces/target.ts';
 
 /** Resolves when requests are served. If it throws, everything opened is closed again. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -93,4 +95,27 @@ function runningDaemon(
     stop: () => end(),
     shutDown: () => end(() => containerEnds.shutDown()),
   };
+}
+
+/** Resolves when traces are sent. Returns the function that ends it. */
+async function followTraces({ traces, records, events, isDryRun }: Foundation): Promise<() => void> {
+  if (isDryRun) return () => {};
+  const follow = (): Promise<void> => traces.follow(settingsOf(records));
+  const unsubscribe = events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
+    if ((metadata as LifecycleMetadata).action === 'config-updated') void follow();
+  });
+  const unfollow = records.onShared((kind) => {
+    if (kind === 'server') void follow();
+  });
+  await follow();
+  return () => {
+    unsubscribe();
+    unfollow();
+  };
+}
+
+function settingsOf(records: Foundation['records']): TraceSettings {
+  const endpoint = settingOf(records, 'core.trace_endpoint');
+  const ratio = settingOf(records, 'core.trace_sample_ratio');
+  return { endpoint, ratio: ratio === '' ? undefined : Number(ratio) };
 }

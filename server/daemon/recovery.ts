@@ -1,9 +1,13 @@
 // Runs between opening and serving: completes or undoes half-done changes, brings the host to the recorded state, then finds running
 // containers.
 import { reapplyLimits } from '../services/storage/reapply-limits.ts';
-import { sweepFiles } from '../services/server/sweep-files.ts';
 import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
+import type { ServiceParts } from '../services/shared/service-parts.ts';
+import { errorText } from '../lib/shared/reason.ts';
+import { sweepBackups } from '../services/shared/backups.ts';
+import { reportDamagedImages, sweepImageDir } from '../services/images/image-files.ts';
+import type { AddImageDeps } from '../services/images/add-image.ts';
 
 export async function recover(base: Foundation, services: Services): Promise<void> {
   const { records, dirs, log, isDryRun } = base;
@@ -35,4 +39,19 @@ async function isRecordLost({ log, stateDir }: Foundation, { knownPools }: Servi
       `gantryd recover --state-dir ${stateDir} finds what is in the pools; without them, remove ${knownPools.path}`,
   );
   return true;
+}
+
+/** Runs at daemon start, after recovery: removes files without a record and checks those with one. */
+interface SweepDeps extends Pick<ServiceParts, 'records' | 'log'> {
+  readonly imageDeps: Pick<AddImageDeps, 'dir' | 'damage'>;
+  readonly backupsDir: string;
+}
+
+/** Logs failures: they do not prevent the daemon's start. */
+async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
+  const attempt = (what: string, work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));
+  await attempt('Removing left-over image files', sweepImageDir({ records, dir: imageDeps.dir }));
+  await attempt('Looking at the sizes of image files', reportDamagedImages({ ...imageDeps, records, log }));
+  await attempt('Removing left-over files of backups', sweepBackups({ records, dir: backupsDir }));
 }

@@ -16,11 +16,11 @@ import { defaultSet } from '../ownership/owner-records.ts';
 import { compareText } from '../text/listing-order.ts';
 import { isPlaced } from '../settings/cluster-members.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
-import { containerPart } from './export-container.ts';
 import { exportedField } from './export-fields.ts';
 import { exportFiles } from './export-files.ts';
 import { exportImage } from './export-image.ts';
 import { manageOf, remark, type ExportedObject, type Own } from './exported.ts';
+import { isRunning } from '../live/usage.ts';
 
 export interface ExportOptions {
   /** The set whose `manage:` is written, and whose keys are written even if they have default values; default `default`. */
@@ -172,4 +172,28 @@ function volumeLoss(name: string, live: JsonObject): string | undefined {
   return content === '' || content === 'filesystem'
     ? undefined
     : `has the content type ${content}: a document would create a file system`;
+}
+
+/** Exports the source and the power state of a container, which are not among its fields. */
+function containerPart(own: Own, observed: Observed): { readonly values: JsonObject; readonly comments: string[] } {
+  const base = textOf(mapOf(own.live['config'])['volatile.base_image']);
+  const state: JsonObject = isRunning(own.live as unknown as Parameters<typeof isRunning>[0])
+    ? {}
+    : { state: 'stopped' };
+  if (base === undefined || base === '') return { values: { source: { type: 'none' }, ...state }, comments: [] };
+  const { keyOf } = scopesOf(observed);
+  const aliases = [...observed.aliases]
+    .filter(([, { object }]) => object.target === base)
+    .flatMap(([key, { object }]) => {
+      const plain = plainName(key, projectOfLive(observed, object));
+      return keyOf('image_alias', plain, own.project) === key ? [plain] : [];
+    });
+  const alias = aliases.sort(compareText)[0];
+  if (alias !== undefined) return { values: { source: { type: 'image', alias }, ...state }, comments: [] };
+  if (observed.images.has(keyOf('image', base, own.project)))
+    return { values: { source: { type: 'image', fingerprint: base }, ...state }, comments: [] };
+  const comments = [
+    `made from the image ${base}, which the server no longer has: a new container needs another source`,
+  ];
+  return { values: state, comments };
 }

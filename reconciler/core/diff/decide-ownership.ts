@@ -2,12 +2,11 @@
 import type { Change } from '../documents/change.ts';
 import { compareText } from '../text/listing-order.ts';
 import type { Diff, Ownership } from './diff.ts';
-import { defaultManage, type Address, type Document } from '../documents/document.ts';
-import type { IgnorePatterns } from '../ownership/ignored-paths.ts';
-import { filesIn, pathText } from '../documents/inside.ts';
+import { defaultManage, type Address, type Document, type Json, type JsonObject } from '../documents/document.ts';
+import { isIgnored, type IgnorePatterns } from '../ownership/ignored-paths.ts';
+import { filesIn, pathText, snapshotFields, snapshotsIn } from '../documents/inside.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Observed } from '../documents/observed.ts';
-import { ownedPaths } from './owned-paths.ts';
 import {
   hasConfig,
   isSameOwnership,
@@ -25,6 +24,8 @@ import {
 import { elsewhereGuard } from '../plan/guards.ts';
 import { isTakenFrom, otherPlace } from '../ownership/place.ts';
 import type { Guard, SetOwner } from '../plan/plan.ts';
+import type { CoreKind } from '../kinds/kind.ts';
+import { isMap } from '../documents/json-values.ts';
 
 /** Images are used, and recorded, under their fingerprint. */
 export const usageAddress = (document: Document): Address =>
@@ -171,4 +172,52 @@ function conflictGuard(address: Address, owner: SetOwner, { conflicts }: Diff): 
     message: `the set ${owner.set} would change what ${theirs} put into ${address}: ${shown}`,
     remedy: `agree on one value, leave the keys to ${theirs}, or take them over with --force-conflicts`,
   };
+}
+
+/** Sorted. A value of null owns the absence of its key or device: another set's key there is a conflict. */
+function ownedPaths(document: Document, ignore: IgnorePatterns): readonly Path[] {
+  const kind = coreKind(document.kind);
+  const paths: Path[] = [];
+  const add = (path: Path): void => {
+    const isLeftOut = ignore.length > 0 && isIgnored(ignore, pathText(path));
+    if (!isLeftOut && kind.isProvenance?.(path) !== true) paths.push(path);
+  };
+  for (const field of fieldsOf(kind)) {
+    const value = document.values[field];
+    if (value !== undefined && value !== null) addField(kind, field, value, add);
+  }
+  addSnapshots(document.values, add);
+  return paths;
+}
+
+const sortedFields = new WeakMap<CoreKind, readonly string[]>();
+
+function fieldsOf(kind: CoreKind): readonly string[] {
+  let fields = sortedFields.get(kind);
+  if (fields === undefined) sortedFields.set(kind, (fields = Object.keys(kind.fields).sort(compareText)));
+  return fields;
+}
+
+/** Any set may require the snapshot; only its owner may set its attributes. */
+function addSnapshots(values: JsonObject, add: (path: Path) => void): void {
+  for (const [name, spec] of [...snapshotsIn(values)].sort(([a], [b]) => compareText(a, b)))
+    for (const key of snapshotFields) if (spec[key] !== undefined) add(['snapshots', name, key]);
+}
+
+function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) => void): void {
+  const shape = kind.fields[field];
+  if (shape === 'scalar' || shape === 'list') add([field]);
+  else if (shape === 'files') addKeys([field], value as JsonObject, add);
+  else if (shape === 'map') addKeys([field], value as JsonObject, add);
+  else if (isMap(value)) {
+    for (const name of Object.keys(value).sort(compareText)) {
+      const device = value[name];
+      if (isMap(device)) addKeys([field, name], device, add);
+      else add([field, name]);
+    }
+  }
+}
+
+function addKeys(above: Path, map: JsonObject, add: (path: Path) => void): void {
+  for (const key of Object.keys(map).sort(compareText)) add([...above, key]);
 }

@@ -1,5 +1,5 @@
 // Writes the journal of a run, a file of JSON lines under the state directory: planned, begun and finished steps, with the id of each
-// operation before the wait for it. It never has values of objects. journal-read.ts reads journals.
+// operation before the wait for it. It never has values of objects. resume-operations.ts reads journals.
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

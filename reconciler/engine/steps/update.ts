@@ -5,13 +5,15 @@ import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { isStale, putBody, stalePaths } from '../../core/plan/apply-edits.ts';
 import { withoutAddress } from '../../core/kinds/server-config.ts';
-import { mapOf } from '../../core/documents/json-values.ts';
+import { mapOf, asText } from '../../core/documents/json-values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/owner-records.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
 import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
-import { moveFirst } from './move-container.ts';
+import { pathOf } from '../../../server/client/kind-paths.ts';
+import { isMove } from '../../core/live/placement.ts';
+import { waitForRunning } from '../running-operations.ts';
 
 const attempts = 5;
 /** A random pause, so that concurrent writers stop colliding. */
@@ -82,4 +84,35 @@ function isNoted(live: object, owned: object): boolean {
     return record === undefined ? '' : renderRecord(record);
   };
   return [...new Set([...now.keys(), ...then.keys()])].every((set) => text(now, set) === text(then, set));
+}
+
+/** Returns the rest of the step. A container that is there already, from an earlier run, does not move again. */
+async function moveFirst(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
+  const move = step.kind === 'container' ? step.edits.find(isMove) : undefined;
+  if (move === undefined) return step;
+  const rest = { ...step, edits: step.edits.filter((edit) => edit !== move) };
+  const [from, to] = [asText(move.before), asText(move.after)];
+  const now = await locationOf(context, step.name, signal);
+  if (now === to) return rest;
+  if (now !== from) throw new StaleError(`someone moved it to ${now} since the plan was made`);
+  context.onProgress(`moving from ${from} to ${to}`);
+  const path = pathOf('container', step.name);
+  const json = { name: step.name, migration: true };
+  const send = () => context.client.http.send<unknown>({ method: 'POST', path, query: { target: to }, json }, signal);
+  try {
+    await sendAndWait(context, send, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!hasUnknownOutcome(error)) throw error;
+    await waitForRunning(context.client, 'container', step.name, signal);
+    if ((await locationOf(context, step.name, signal)) !== to) throw error;
+  }
+  return rest;
+}
+
+async function locationOf({ client }: StepContext, name: string, signal: AbortSignal): Promise<string> {
+  const found = await client.get('container', name, signal).catch((error: unknown) => {
+    throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;
+  });
+  return found.metadata.location;
 }

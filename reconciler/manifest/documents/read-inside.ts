@@ -1,16 +1,19 @@
 // Reads `files:`, `exec:` and `snapshots:` of a container document into the form of core/documents/inside.ts, or reports their problems.
 // The schema has checked their shape; read-contents.ts reads local files.
-import type { JsonObject } from '../../core/documents/document.ts';
-import type { FileEntry } from '../../core/documents/inside.ts';
-import { asText, mapOf } from '../../core/documents/json-values.ts';
+import type { JsonObject, Json } from '../../core/documents/document.ts';
+import type { FileEntry, SnapshotSpec } from '../../core/documents/inside.ts';
+import { asText, mapOf, isMap } from '../../core/documents/json-values.ts';
 import { posix } from '../../core/text/posix-paths.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { fileEntry, readContents, sha256, type PlacedEntry } from './read-contents.ts';
 import { listOf, numberOf } from './entries.ts';
 import { readCommands } from './read-commands.ts';
-import { readNamed, readSnapshots } from './read-snapshots.ts';
 import type { LooseDocument } from './read-document.ts';
-import { type InsideSetting, type EntrySpec } from './inside-settings.ts';
+import type { InsideSetting, EntrySpec } from './inside-settings.ts';
+import { snapshotPolicyKeys } from '../../../server/api/container/snapshot.ts';
+import { snapshotName } from '../../../server/api/names.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+
 export { type InsideSetting, type EntrySpec } from './inside-settings.ts';
 
 /** The limit of entries; more belong into an image or a volume, since the container stores the names of all. */
@@ -169,4 +172,58 @@ function checkTogether(placed: readonly PlacedEntry[], findings: Finding[]): voi
   if (placed.length <= maxFiles && bytes <= maxNameBytes) return;
   const message = `${placed.length} files with ${bytes} bytes of names are more than the ${maxFiles} files and ${maxNameBytes} bytes that a container may declare`;
   findings.push(wrong('too-many-files', 'files', message, 'put big trees into an image, or into a volume'));
+}
+
+/** Reads `snapshots:` of a container or volume document, or reports its problems. */
+interface Snapshots {
+  readonly named?: Readonly<Record<string, SnapshotSpec>>;
+  readonly config: Readonly<Record<string, Json>>;
+}
+
+function readSnapshots(value: Json | undefined, config: JsonObject, findings: Finding[]): Snapshots {
+  if (value === undefined || value === null) return { config: {} };
+  if (!isMap(value)) return { named: readNamed(listOf(value), 'snapshots', findings), config: {} };
+  const policy: Record<string, Json> = {};
+  for (const [name, key] of Object.entries(snapshotPolicyKeys)) {
+    const said = value[name];
+    if (said === undefined) continue;
+    if (key in config) findings.push(wrong('duplicate', `snapshots.${name}`, `config has ${key} already: say it once`));
+    policy[key] = asText(said);
+    for (const { message } of coreKind('container').validate({ config: { [key]: asText(said) } }, '')) {
+      findings.push(wrong('bad-value', `snapshots.${name}`, `snapshots.${name} ${message}`));
+    }
+  }
+  const named = value['named'];
+  return {
+    config: policy,
+    ...(named === undefined ? {} : { named: readNamed(listOf(named), 'snapshots.named', findings) }),
+  };
+}
+
+function readNamed(
+  items: readonly JsonObject[],
+  at: string,
+  findings: Finding[],
+): Readonly<Record<string, SnapshotSpec>> {
+  const named: Record<string, SnapshotSpec> = {};
+  for (const [index, item] of items.entries()) {
+    const name = asText(item['name']);
+    const broken = snapshotName(name) ?? (/^[0-9]+$/.test(name) ? 'must not be a number' : undefined);
+    if (broken !== undefined)
+      findings.push(wrong('bad-name', `${at}.${index}.name`, `the name ${JSON.stringify(name)} ${broken}`));
+    if (name in named) findings.push(wrong('duplicate', `${at}.${index}.name`, `there are two snapshots ${name}`));
+    const until = item['expires_at'];
+    const untilMs = typeof until === 'string' ? Date.parse(until) : undefined;
+    if (Number.isNaN(untilMs)) {
+      const message = `${at}.${index}.expires_at must be a time such as 2030-12-31 or 2030-12-31T06:00:00Z`;
+      findings.push(wrong('bad-value', `${at}.${index}.expires_at`, message));
+    }
+    const isTime = untilMs !== undefined && !Number.isNaN(untilMs);
+    named[name] = {
+      ...(typeof item['description'] === 'string' ? { description: item['description'] } : {}),
+      ...(isTime ? { expires_at: new Date(untilMs).toISOString() } : {}),
+      ...(item['stateful'] === true ? { stateful: true } : {}),
+    };
+  }
+  return named;
 }

@@ -9,8 +9,8 @@ import { inFence } from '../text/fence.ts';
 import { limits } from '../text/parse-yaml.ts';
 import { evaluate, type Scope } from '../terraform-json/expression/evaluate.ts';
 import { toPlain } from '../terraform-json/expression/json-text.ts';
-import { parseAssignments } from '../terraform-json/expression/assignments.ts';
-import { ExpressionError } from '../terraform-json/expression/syntax.ts';
+import { ExpressionError, type Expression } from '../terraform-json/expression/syntax.ts';
+import { Parser } from '../terraform-json/expression/parse.ts';
 
 /** Values of files have types; texts of the command line and the environment are converted later. */
 export interface GivenValues {
@@ -64,4 +64,30 @@ function hclValues(text: string): ReadonlyMap<string, Json> {
   return new Map(
     parseAssignments(text).map(({ name, value }) => [name, toPlain(evaluate(value, written)) as Json] as const),
   );
+}
+
+/** Reads a file of `name = value` lines, the syntax of *.tfvars. */
+interface Assignment {
+  readonly name: string;
+  readonly value: Expression;
+}
+
+/** Throws ExpressionError, also for a name that is given twice, and for blocks. */
+function parseAssignments(text: string): readonly Assignment[] {
+  const parser = new Parser(text.replace(/^\uFEFF/, ''));
+  const found = new Map<string, Assignment>();
+  for (;;) {
+    const token = parser.next();
+    if (token.type === 'end') return [...found.values()];
+    if (token.type !== 'name') throw new ExpressionError('E_SYNTAX', 'the name of a variable is expected here', token);
+    const { text: name } = token;
+    if (found.has(name)) throw new ExpressionError('E_SYNTAX', `${name} is given twice`, token);
+    const sign = parser.next();
+    if (sign.type !== 'sign' || sign.text !== '=')
+      throw new ExpressionError('E_SYNTAX', `= is expected after ${name}; files of values cannot contain blocks`, sign);
+    found.set(name, { name, value: parser.expression() });
+    const next = parser.peek();
+    if (next.type !== 'end' && !/[\r\n]/.test(parser.text.slice(parser.at, next.start)))
+      throw new ExpressionError('E_SYNTAX', 'the next name must begin a new line', next);
+  }
 }

@@ -8,7 +8,6 @@ import { startGestures } from './gestures.ts';
 import { node, type Layout } from './layout.ts';
 import { facesOf, type Graph } from './model.ts';
 import { Scene } from './scene.ts';
-import { useLayout } from './use-layout.ts';
 
 export interface GraphCanvasProps {
   readonly graph: Graph;
@@ -164,4 +163,30 @@ function neighbourInColumn(layout: Layout | undefined, from: number, direction: 
     if (best === undefined || ahead(id) < ahead(best)) best = id;
   }
   return best;
+}
+
+/** The layout of a graph, computed in a worker; undefined until it is done. */
+interface LaidOut {
+  readonly graph: Graph;
+  readonly layout: Layout;
+}
+
+function useLayout(graph: Graph): LaidOut | undefined {
+  const worker = useRef<Worker | null>(null);
+  const wanted = useRef<{ readonly graph: Graph; readonly ticket: number } | null>(null);
+  const [laidOut, setLaidOut] = useState<LaidOut>();
+  useEffect(() => {
+    const made = new Worker(new URL('./layout-worker.ts', import.meta.url), { type: 'module' });
+    worker.current = made;
+    made.addEventListener('message', ({ data }: MessageEvent<Layout & { readonly ticket: number }>) => {
+      if (data.ticket === wanted.current?.ticket) setLaidOut({ graph: wanted.current.graph, layout: data });
+    });
+    return () => made.terminate();
+  }, []);
+  useEffect(() => {
+    const ticket = (wanted.current?.ticket ?? 0) + 1;
+    wanted.current = { graph, ticket };
+    worker.current?.postMessage({ ...graph.input, ticket });
+  }, [graph]);
+  return laidOut?.graph === graph ? laidOut : undefined;
 }

@@ -1,9 +1,10 @@
 // gantryd cluster: repairs on a member's host when its daemon, or the majority of the cluster, is gone.
-import { resolve } from 'node:path';
+import { resolve, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type HostTask, runHostCommand } from '../host-command.ts';
-import { rotateKeys } from './rotate-keys.ts';
-import { type ClusterTask, leaveAlone, listMembers, recover, showMember } from './cluster-tasks.ts';
+import { runHostCommand, askDaemon, type HostTask } from '../host-command.ts';
+import { leaveAlone, listMembers, recover, showMember, type ClusterTask } from './cluster-tasks.ts';
+import type { Operation } from '../../api/operation.ts';
+import { statusCodes } from '../../api/status.ts';
 
 const clusterUsage = `Usage: gantryd cluster list --state-dir DIR
        gantryd cluster show --state-dir DIR
@@ -55,4 +56,14 @@ function readTask(args: string[]): HostTask | string {
     ...(etcdPath === undefined ? {} : { etcdPath: resolve(etcdPath) }),
   };
   return { verb, run: async () => ({ text: await found.run(task) }) };
+}
+
+/** Throws an Error that says why the keys are unchanged, or why some members lack them. */
+async function rotateKeys({ stateDir }: { readonly stateDir: string }): Promise<string> {
+  const socketPath = join(stateDir, 'unix.socket');
+  const { id } = await askDaemon<Operation>({ socketPath, method: 'POST', path: '/internal/cluster/keys' });
+  if (id === undefined) throw new Error('the daemon did not report the operation');
+  const ended = await askDaemon<Operation>({ socketPath, path: `/1.0/operations/${id}/wait` });
+  if (ended.status_code !== statusCodes.success) throw new Error(ended.err ?? 'it did not end');
+  return 'All members that are online use new keys. Those that are offline take them when they are back';
 }

@@ -11,7 +11,8 @@ import { openHostDrivers, type HostDrivers } from '../host-drivers.ts';
 import { openListeners } from '../open-listeners.ts';
 import { OpenParts } from '../open-parts.ts';
 import { readKeptRecords, type KeptRecords } from './kept-records.ts';
-import { openSilentStore } from './silent-store.ts';
+import { openMemoryStore } from '../../store/memory/memory.ts';
+import { StoreError, type Store } from '../../store/store.ts';
 
 /** How long operations may still run once the majority is back. */
 const graceMs = 5_000;
@@ -87,4 +88,26 @@ function withoutStarts(host: HostDrivers): HostDrivers {
     },
   }) satisfies RuntimeDriver;
   return { ...host, runtime };
+}
+
+/** The store of a member that waits for a majority: its kept records can be read, writes are refused, watches deliver nothing. */
+const silent = (): Promise<never> =>
+  Promise.reject(new StoreError('Unavailable', 'most of the etcds with the records of the cluster cannot be reached'));
+
+async function openSilentStore({ records }: KeptRecords): Promise<Store> {
+  const memory = openMemoryStore({ maxRevisions: 1 });
+  const ops = records.map(([put, document]) => ({ put, value: Buffer.from(document) }));
+  for (let from = 0; from < ops.length; from += 1) await memory.txn([], ops.slice(from, from + 1));
+  return {
+    get: (key) => memory.get(key),
+    range: (prefix, options) => memory.range(prefix, options),
+    watch: (prefix, fromRev, signal) => memory.watch(prefix, fromRev, signal),
+    status: () => memory.status(),
+    snapshot: (sink) => memory.snapshot(sink),
+    txn: silent,
+    lease: silent,
+    compact: silent,
+    lastWrite: silent,
+    close: () => memory.close(),
+  };
 }

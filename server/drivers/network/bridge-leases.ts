@@ -1,14 +1,19 @@
 // Leases and reservations of a running bridge network: those that its dnsmasq has given, may give, and must withdraw.
+import { createSocket } from 'node:dgram';
 import { formatIp } from '../../api/text/ip.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError } from '../driver-error.ts';
-import { planNetwork } from './config.ts';
-import type { NetworkPlan } from './config.ts';
+import { planNetwork, type NetworkPlan } from './config.ts';
 import type { ConvergeDeps } from './converge.ts';
-import { distinctHosts, dnsmasqArguments, renderHosts, withoutLeases } from './dnsmasq/format.ts';
-import type { LeaseFile, LeaseLine } from './dnsmasq/format.ts';
+import {
+  distinctHosts,
+  dnsmasqArguments,
+  renderHosts,
+  withoutLeases,
+  type LeaseFile,
+  type LeaseLine,
+} from './dnsmasq/format.ts';
 import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
-import { waitForIdleDnsmasq } from './dnsmasq/idle.ts';
 import type { DynamicLease, NetworkHost } from './driver.ts';
 import { editLeases, readLeaseFile } from './dnsmasq/lease-file.ts';
 import { sendReleases } from './dnsmasq/lease-release.ts';
@@ -113,4 +118,34 @@ async function restartWithout(
   await editLeases(files.leaseFile(plan.name), (text) => withoutLeases(text, drop));
   if (!wasRunning) return;
   await startDnsmasq(plan.name, dnsmasqArguments(plan, await files.places(plan.name, plan.rawDnsmasq)));
+}
+
+/** The query for the name of the server (version.bind TXT CHAOS), which it answers itself with any config. */
+const question = Buffer.concat([
+  Buffer.from([0x67, 0x79, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
+  Buffer.from('\x07version\x04bind\0', 'latin1'),
+  Buffer.from([0, 16, 0, 3]),
+]);
+
+/** False if it does not answer in time or serves no DNS. */
+async function waitForIdleDnsmasq(address: string, limitMs: number): Promise<boolean> {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+  let again: NodeJS.Timeout | undefined;
+  let timeout: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<boolean>((resolve) => {
+      timeout = setTimeout(() => resolve(false), limitMs);
+      // A connected socket gets an error at once if no process listens.
+      socket.once('error', () => resolve(false));
+      socket.once('message', () => resolve(true));
+      socket.connect(53, address, () => {
+        socket.send(question);
+        again = setInterval(() => socket.send(question), 200);
+      });
+    });
+  } finally {
+    clearInterval(again);
+    clearTimeout(timeout);
+    socket.close();
+  }
 }

@@ -12,14 +12,12 @@ import { stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { passDocker } from './docker-user.ts';
-import { renderFirewallRemoval } from './firewall.ts';
-import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { renderFirewallRemoval, renderFirewall } from './firewall.ts';
+import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
 import { hostInterface, linkState, type Link } from './ip-commands.ts';
 import { openNetworkFiles, type NetworkFiles, type NetworkRecord } from './network-files.ts';
 import { readOvsBridge, removeOvsBridge, type Datapath } from './ovs-bridge.ts';
 import { hostHasIpv6 } from './sysctls.ts';
-
-export { bridgeAvailable } from './bridge-available.ts';
 
 export interface BridgeNetworkDeps {
   /** State that outlives a reboot: leases, reservations, the applied config. May be private to root. */
@@ -148,4 +146,22 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
   await nftApply(`remove the firewall of network ${name}`, renderFirewallRemoval(name));
   await passDocker(name, false, context.log);
   await files.remove(name, what);
+}
+
+/** Checks whether this process can create bridge networks on this host, and gives the reason if not; leaves nothing behind. */
+export type Availability = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+export async function bridgeAvailable(): Promise<Availability> {
+  if (process.platform !== 'linux') return { ok: false, reason: 'managed networks need Linux' };
+  if (process.getuid?.() !== 0) return { ok: false, reason: 'managed networks need root' };
+  const name = `gp${process.pid.toString(36)}`;
+  const config = { 'ipv4.address': '10.0.0.1/24', 'ipv4.nat': 'true' };
+  try {
+    await Promise.all([findTool('ip'), findTool('nft'), findTool('dnsmasq')]);
+    await ipBatch('make a bridge', [`link add name ${name} type bridge`, `link del dev ${name}`]);
+    await runTool('nft', ['-c', '-f', '-'], { input: renderFirewall(planNetwork({ name, config })) });
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, reason: errorText(error) };
+  }
 }

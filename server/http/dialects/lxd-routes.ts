@@ -1,15 +1,15 @@
 // Endpoints that answer LXD clients with a selection or arrangement other than the spec's: filtered lists, operations by status. The use
 // cases behind them are the same.
-import { containerUrl, imageUrl, qualifiedName } from '../../api/project/project-names.ts';
+import { containerUrl, imageUrl, qualifiedName, plainName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
-import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
+import { recursionOf, sync, handlerOf, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
 import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/shared/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
-import { createWithName, renameWithName } from './lxd-names.ts';
 import { networksOfProjects } from './lxd-networks.ts';
 import { typed } from './lxd-spellings.ts';
+import { containerName, type NameRule } from '../../api/names.ts';
 
 export function lxdRoutes(routes: RouteTable): RouteTable {
   return {
@@ -138,4 +138,38 @@ function byStatus(list: RouteHandler): RouteHandler {
     }
     return sync(groups);
   };
+}
+
+/** Real system section 0, each measured on 5.0.2. */
+const lxdContainerName: NameRule = (name) => {
+  if (name.length > 63) return `must have at most 63 characters, has ${name.length}`;
+  if (name.startsWith('-') || name.endsWith('-')) return 'must not start or end with a dash';
+  if (/^[0-9]/.test(name)) return 'must not start with a digit';
+  return /^[A-Za-z0-9-]*$/.test(name) ? containerName(name) : 'must have letters, digits and dashes only';
+};
+
+/** An existing container with such a name, from before or from Gantry's own clients, can be updated. */
+function createWithName(create: RouteHandler): RouteHandler {
+  return (context) => {
+    const { name, source } = (context.body ?? {}) as { readonly name?: unknown; readonly source?: unknown };
+    const ofUpload = context.request.headers['x-lxd-name'];
+    const isRefresh = (source as { readonly refresh?: unknown } | undefined)?.refresh === true;
+    if (!isRefresh) refuseName(name ?? ofUpload);
+    return create(context);
+  };
+}
+
+/** It may keep its name when it moves to another pool, project or member. */
+function renameWithName(change: RouteHandler): RouteHandler {
+  return (context) => {
+    const { name } = (context.body ?? {}) as { readonly name?: unknown };
+    if (name !== plainName(context.params['name'] ?? '')) refuseName(name);
+    return change(context);
+  };
+}
+
+function refuseName(name: unknown): void {
+  if (typeof name !== 'string' || name === '') return;
+  const rule = lxdContainerName(name);
+  if (rule !== undefined) throw errors.invalidName('container', name, rule);
 }

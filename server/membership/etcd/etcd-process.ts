@@ -1,16 +1,15 @@
 // Supervises the etcd of this host: starts it with the daemon, restarts it when it ends, ends it with the daemon, however that ends.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { mortal } from '../../lib/confined.ts';
 import type { Log } from '../../lib/log.ts';
 import { pause } from '../../lib/shared/deadline.ts';
-import { type EtcdStart, etcdFlags } from './etcd-flags.ts';
-import { type EndReason, endReason, type EtcdLine, EtcdLog, readEtcdLine } from './etcd-log.ts';
-import { type EtcdProgram, findEtcd } from './etcd-program.ts';
-import { endLeftover } from './leftover.ts';
+import { etcdFlags, type EtcdStart } from './etcd-flags.ts';
+import { endReason, EtcdLog, readEtcdLine, type EndReason, type EtcdLine } from './etcd-log.ts';
+import { findEtcd, type EtcdProgram } from './etcd-program.ts';
 
 export interface EtcdProcessOptions {
   readonly log: Log;
@@ -172,4 +171,34 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   // etcd 3.4 refuses to run on this architecture without it.
   const unsupported = process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {};
   return { ...Object.fromEntries(kept), ...unsupported };
+}
+
+/** Ends an etcd that an earlier daemon left behind: where the host cannot end programs with their parent, it would keep the data locked. */
+const killAfterMs = 5_000;
+const lookAgainMs = 50;
+
+/** Ends only a process that still uses this data. */
+async function endLeftover(pidFile: string, dataDir: string): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  const end = performance.now() + killAfterMs;
+  for (let round = 0; await worksOn(pid, dataDir); round += 1) {
+    if (round === 0) signal(pid, 'SIGTERM');
+    else if (performance.now() > end) signal(pid, 'SIGKILL');
+    await pause(lookAgainMs, undefined);
+  }
+  await rm(pidFile, { force: true });
+}
+
+async function worksOn(pid: number, dataDir: string): Promise<boolean> {
+  if (!Number.isInteger(pid) || pid <= 1) return false;
+  const args = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return args.split('\0').includes(`--data-dir=${dataDir}`);
+}
+
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended since.
+  }
 }

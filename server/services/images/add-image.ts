@@ -10,13 +10,14 @@ import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../shared/caller.ts';
-import { imageUrl, plainName } from '../../api/project/project-names.ts';
+import { imageUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { imageIn } from '../shared/project-scope.ts';
 import { otherHolders } from '../../membership/cluster-images.ts';
 import { imageFilesLock, imageLock } from './image-deps.ts';
-import { repairImage, storedDamage } from './repair-image.ts';
-import { addImageSaga, type AddParams } from './sagas/image-add.ts';
-import { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
+import { addImageSaga, refuseOtherParts, type AddParams } from './sagas/image-add.ts';
+import type { AddImageDeps, NewImage, Upload } from './new-image.ts';
+import { placeImageFiles, storedImage } from './image-files.ts';
+
 export { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
 
 /** A path for a request body before it is known to be an image; emptied at daemon start. */
@@ -132,3 +133,42 @@ const lastYear = 253_402_300_799;
 /** From Unix time; a time outside 1970 to 9999 means never. */
 const timestampOf = (seconds: number): string =>
   seconds > 0 && seconds <= lastYear ? new Date(seconds * 1000).toISOString().replace('.000Z', 'Z') : never.started;
+
+/** Also undefined for an image in creation or deletion: its files must not be touched. */
+async function storedDamage(
+  { dir, damage }: Pick<AddImageDeps, 'dir' | 'damage'>,
+  image: string,
+  document: ImageDocument,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (document.lifecycle !== 'ready') return undefined;
+  return damage.byContent(storedImage(dir, plainName(image), document), signal);
+}
+
+/** The caller holds the locks of the image and its files, and the new files have its fingerprint. Moves them, which repairs every project's
+ *  image. Adds the upload's aliases. */
+async function repairImage(
+  deps: Pick<AddImageDeps, 'records' | 'dir'>,
+  image: string,
+  { metadataPath, rootfsPath, aliases }: Pick<NewImage, 'metadataPath' | 'rootfsPath' | 'aliases'>,
+  found: Pick<ImageDocument, 'sizeBytes' | 'split'>,
+): Promise<void> {
+  const { records, dir } = deps;
+  const fingerprint = plainName(image);
+  const aliasOf = (name: string): string => qualifiedName(projectOf(image), name);
+  refuseOtherParts(records, image, found.split);
+  const taken = aliases.find(
+    ({ name }) => (records.aliases.get(aliasOf(name))?.document.target ?? fingerprint) !== fingerprint,
+  );
+  if (taken !== undefined) throw errors.exists('image alias', taken.name);
+  await placeImageFiles(dir, fingerprint, metadataPath, rootfsPath);
+  if (!found.split) await rm(join(dir, `${fingerprint}.rootfs`), { force: true });
+  await records.retry((changes) => {
+    const document = records.images.get(image)?.document;
+    if (document === undefined) throw errors.notFound('image', fingerprint);
+    changes.put('images', image, { ...document, ...found });
+    for (const { name, description } of aliases)
+      if (!records.aliases.has(aliasOf(name)))
+        changes.put('aliases', aliasOf(name), { v: 1, description, target: fingerprint });
+  });
+}

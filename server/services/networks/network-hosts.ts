@@ -3,7 +3,7 @@ import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkHost } from '../../drivers/network/driver.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { dnsName, plainName } from '../../api/project/project-names.ts';
+import { dnsName, plainName, projectOf } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import { containersWith } from '../shared/used-by.ts';
@@ -11,13 +11,13 @@ import { isLayer3 } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
-import { lentProblems } from './lent-interfaces.ts';
 import { bridgeProblems, claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
 import { readyContainer } from '../shared/find-container.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
+import type { Records } from '../../records/records.ts';
 
 export interface NetworkHostsDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'network' | 'log'> {
   readonly view: ContainerView;
@@ -175,4 +175,34 @@ export class NetworkHosts {
       ];
     });
   }
+}
+
+/** Names of the host's interfaces, by device. */
+function givenWhole(devices: DeviceMap): readonly (readonly [device: string, name: string])[] {
+  return Object.entries(devices).flatMap(([device, properties]) => {
+    const name = properties['nictype'] === 'physical' ? nicNetwork(properties) : undefined;
+    return name === undefined ? [] : [[device, name] as const];
+  });
+}
+
+/** `isUp`: whether a container runs, or is about to. */
+function lentProblems(
+  { records, view }: { readonly records: Records; readonly view: Pick<ContainerView, 'expanded'> },
+  container: string,
+  devices: DeviceMap,
+  isUp: (name: string) => boolean,
+): Problem[] {
+  return givenWhole(devices).flatMap(([device, wanted]) => {
+    const owner = containersWith(records, 'network', wanted).find(
+      (entry) =>
+        entry.name !== container &&
+        isUp(entry.name) &&
+        givenWhole(view.expanded(entry).devices).some(([, name]) => name === wanted),
+    );
+    if (owner === undefined) return [];
+    const isOwn = projectOf(owner.name) === projectOf(container);
+    const who = isOwn ? `container ${plainName(owner.name)}` : 'a container of another project';
+    const message = `cannot be ${wanted}: ${who} has it while it runs; stop that one, or name another interface`;
+    return [{ path: `devices.${device}.parent`, message }];
+  });
 }

@@ -1,4 +1,5 @@
 // Metrics of this server: of its running containers, its operations, the requests that it answered, and its own process.
+import { statfs } from 'node:fs/promises';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { statusTexts } from '../../api/status.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
@@ -9,9 +10,8 @@ import type { Caller } from '../shared/caller.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { Warnings } from '../warnings/warnings.ts';
-import { rootSpace } from './root-space.ts';
-import { figuresOf, processMetrics, type Running } from './metric-figures.ts';
-import { counted, type Metric, metricsText } from './metrics-text.ts';
+import { figuresOf, processMetrics, type Running, type RootSpace } from './metric-figures.ts';
+import { counted, metricsText, type Metric } from './metrics-text.ts';
 
 export interface ServerMetricsDeps {
   readonly records: Records;
@@ -105,5 +105,27 @@ export class ServerMetrics {
       [...byStatus].map(([status, value]) => ({ labels: { endpoint, code: String(status) }, value })),
     );
     return { name: 'gantry_api_requests_total', type: 'counter', help: 'Answered requests.', samples };
+  }
+}
+
+/** Numbers of statfs(2). */
+const fileSystems: ReadonlyMap<number, string> = new Map([
+  [0x0102_1994, 'tmpfs'],
+  [0x2fc1_2fc1, 'zfs'],
+  [0x5846_5342, 'xfs'],
+  [0x6969, 'nfs'],
+  [0x794c_7630, 'overlayfs'],
+  [0x9123_683e, 'btrfs'],
+  [0xef53, 'ext4'],
+]);
+
+/** `path`: on the host, beyond the container's control. Undefined for disks without files. */
+async function rootSpace(path: string): Promise<RootSpace | undefined> {
+  try {
+    const { type, bsize, bavail, bfree, blocks } = await statfs(path);
+    const fstype = fileSystems.get(type >>> 0) ?? `0x${(type >>> 0).toString(16)}`;
+    return { fstype, avail: bavail * bsize, free: bfree * bsize, size: blocks * bsize };
+  } catch {
+    return undefined;
   }
 }

@@ -4,7 +4,6 @@ import type { Json } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { Report } from '../problem.ts';
 import type { Piece } from './blocks.ts';
-import { allows, languageVersion } from './version.ts';
 
 /** Settings without meaning for gantry that most synthesized files have: they are ignored silently. */
 const silent: ReadonlySet<string> = new Set(['//', 'provider_meta']);
@@ -60,4 +59,60 @@ function checkProviders(value: Json, refuse: Refuse): void {
 function isOwn(name: string, wanted: Json): boolean {
   const source = isMap(wanted) ? wanted['source'] : undefined;
   return typeof source === 'string' ? /(?:^|\/)gantry\/gantry$/.test(source) : name === 'gantry';
+}
+
+/** The version of Terraform whose language gantry reads; tests compare with it. */
+const languageVersion = '1.11.4';
+
+interface Version {
+  readonly numbers: readonly number[];
+  readonly prerelease: string;
+  /** The count of written numbers. */
+  readonly length: number;
+}
+
+function read(text: string): Version | undefined {
+  const match = /^v?(\d+(?:\.\d+){0,2})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/.exec(text);
+  if (match === null) return undefined;
+  const numbers = (match[1] ?? '').split('.').map(Number);
+  return { numbers: [...numbers, 0, 0].slice(0, 3), prerelease: match[2] ?? '', length: numbers.length };
+}
+
+function compare(a: Version, b: Version): number {
+  for (const [at, number] of a.numbers.entries()) {
+    const difference = number - (b.numbers[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  if (a.prerelease === b.prerelease) return 0;
+  if (a.prerelease === '' || b.prerelease === '') return a.prerelease === '' ? 1 : -1;
+  return a.prerelease < b.prerelease ? -1 : 1;
+}
+
+const tests: Readonly<Record<string, (version: Version, wanted: Version) => boolean>> = {
+  '': (version, wanted) => compare(version, wanted) === 0,
+  '=': (version, wanted) => compare(version, wanted) === 0,
+  '!=': (version, wanted) => compare(version, wanted) !== 0,
+  '>': (version, wanted) => compare(version, wanted) > 0,
+  '>=': (version, wanted) => compare(version, wanted) >= 0,
+  '<': (version, wanted) => compare(version, wanted) < 0,
+  '<=': (version, wanted) => compare(version, wanted) <= 0,
+  // Only the last written number may be greater.
+  '~>': (version, wanted) =>
+    compare(version, wanted) >= 0 &&
+    wanted.numbers.slice(0, Math.max(1, wanted.length - 1)).every((number, at) => number === version.numbers[at]),
+};
+
+/** Undefined when Terraform does not accept the constraint. */
+function allows(constraint: string, version: string): boolean | undefined {
+  const own = read(version);
+  if (own === undefined) return undefined;
+  let isAllowed = true;
+  for (const part of constraint.split(',')) {
+    const match = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/.exec(part);
+    const wanted = match === null ? undefined : read(match[2] ?? '');
+    const test = tests[match?.[1] ?? ''];
+    if (wanted === undefined || test === undefined) return undefined;
+    isAllowed &&= test(own, wanted);
+  }
+  return isAllowed;
 }

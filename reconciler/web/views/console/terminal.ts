@@ -3,7 +3,6 @@ import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { consoleAddress } from '../../data/api.ts';
-import { withoutInlineStyle } from './inline-style.ts';
 
 export type ConsoleState = 'connecting' | 'open' | 'closed';
 
@@ -64,4 +63,30 @@ export function openTerminal({ element, host, name, project, onState, onProblem 
     socket.close();
     terminal.dispose();
   };
+}
+
+/** Runs `open`; each <style> element that it creates becomes an adopted style sheet. */
+function withoutInlineStyle(open: () => void): void {
+  const original = document.createElement.bind(document);
+  const createElement = (tag: string, options?: ElementCreationOptions): HTMLElement =>
+    tag.toLowerCase() === 'style' ? styleStandIn(original('template')) : original(tag, options);
+  Object.defineProperty(document, 'createElement', { value: createElement, configurable: true });
+  try {
+    open();
+  } finally {
+    Reflect.deleteProperty(document, 'createElement');
+  }
+}
+
+function styleStandIn(element: HTMLElement): HTMLElement {
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(sheet);
+  const take = (text: string | null): void => sheet.replaceSync(text ?? '');
+  Object.defineProperty(element, 'textContent', { set: take });
+  const remove = element.remove.bind(element);
+  element.remove = () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== sheet);
+    remove();
+  };
+  return element;
 }

@@ -5,7 +5,6 @@ import { useContainers, type HostContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
 import { place, to } from '../../data/router.ts';
 import { canUseConsole, overview } from '../../data/store.ts';
-import { Sparkline } from '../../parts/sparkline.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { ContainerStatus } from './container-status.tsx';
 import { FilesPart } from './files-part.tsx';
@@ -162,5 +161,34 @@ function Figures({ now, name, found: { figures } }: FiguresProps) {
         </div>
       )}
     </Card>
+  );
+}
+
+/** A small curve of the last minutes, with its newest value as words. */
+interface SparklineProps {
+  readonly label: string;
+  readonly value: string;
+  readonly points: readonly number[];
+  /** The largest value of the scale; absent: the largest point. */
+  readonly max?: number;
+}
+
+const [width, height] = [160, 36];
+
+function Sparkline({ label, value, points, max }: SparklineProps) {
+  const top = Math.max(max ?? 0, ...points, Number.MIN_VALUE);
+  const step = width / Math.max(1, points.length - 1);
+  const line = points.map(
+    (point, at) => `${(at * step).toFixed(1)},${(height - 2 - (point / top) * (height - 4)).toFixed(1)}`,
+  );
+  return (
+    <figure class="spark">
+      <figcaption>
+        <span class="soft small">{label}</span> <strong>{value}</strong>
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+        <polyline points={line.join(' ')} />
+      </svg>
+    </figure>
   );
 }

@@ -1,5 +1,5 @@
 // One object beside the list or the graph: its desired and live values, its history, and its actions.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useMemo, useState } from 'preact/hooks';
 import type { ObjectDetail, Suspension } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { entryFor } from '../../data/objects.ts';
@@ -12,8 +12,8 @@ import { Ago, exactText } from '../../parts/time.tsx';
 import { refine, to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { ask, suspensionsChanged } from '../questions/questions.tsx';
-import { Differences } from './differences.tsx';
-import { Documents } from './documents.tsx';
+import { Differences, DiffLines } from './differences.tsx';
+import { diffLines, valueText } from './value-text.ts';
 
 export function ObjectDrawer({ set, objectKey }: { readonly set: string; readonly objectKey: string }) {
   const title = useRef<HTMLHeadingElement>(null);
@@ -167,3 +167,32 @@ function splitKey(key: string): readonly string[] {
   const at = key.indexOf(' ');
   return [key.slice(0, at), key.slice(at + 1)];
 }
+
+/** The declared document and the live object as text: side by side as one list of lines, marked where only one has them. */
+const tabs = ['diff', 'desired', 'live'] as const;
+type Tab = (typeof tabs)[number];
+const titles: Readonly<Record<Tab, string>> = { diff: 'Diff', desired: 'Desired', live: 'Live' };
+
+function Documents({ detail }: { readonly detail: ObjectDetail }) {
+  const [tab, setTab] = useState<Tab>('desired');
+  const desired = useMemo(() => textOf(detail.desired), [detail]);
+  const live = useMemo(() => textOf(detail.live), [detail]);
+  const lines = useMemo(() => diffLines(desired.split('\n'), live.split('\n')), [desired, live]);
+  return (
+    <section aria-label="Documents">
+      <div class="actions" role="group" aria-label="Which document">
+        {tabs.map((each) => (
+          <button key={each} class="button" aria-pressed={tab === each} onClick={() => setTab(each)}>
+            {titles[each]}
+          </button>
+        ))}
+      </div>
+      <pre class="document" tabIndex={0} aria-label={titles[tab]}>
+        {tab === 'diff' ? <DiffLines lines={lines} /> : tab === 'desired' ? desired : live}
+      </pre>
+    </section>
+  );
+}
+
+const textOf = (value: Readonly<Record<string, unknown>> | undefined): string =>
+  value === undefined ? '(absent)' : valueText(value);

@@ -1,4 +1,5 @@
 // The history of all sets, day by day: runs with their author and reason, and changes by others. New entries appear by themselves.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../../controller/contract/index.ts';
 import { api } from '../../data/api.ts';
 import { place, refine, to } from '../../data/router.ts';
@@ -9,7 +10,6 @@ import { useLoad } from '../../parts/load.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
-import { useThrottled } from '../../parts/throttled.ts';
 import { clockText, dayText, exactText } from '../../parts/time.tsx';
 import { byDay } from './by-day.ts';
 import { DriftRow } from './drift-list.tsx';
@@ -100,4 +100,16 @@ function Row({ entry: { at, set, run, drift } }: { readonly entry: TimelineEntry
       <WordMark word={outcome} />
     </li>
   );
+}
+
+/** Limits how often a value changes, so that data that is read again after each change has time to arrive. */
+function useThrottled<T>(value: T, everyMs: number): T {
+  const [taken, setTaken] = useState(value);
+  const newest = useRef(value);
+  newest.current = value;
+  useEffect(() => {
+    const timer = setInterval(() => setTaken(newest.current), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return taken;
 }

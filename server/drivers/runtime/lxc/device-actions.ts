@@ -2,13 +2,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import type { Revert } from '../../../lib/revert.ts';
-import { type DeviceParts, noParts } from '../../device-parts.ts';
+import { noParts, type DeviceParts } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
-import { applyDiskRates } from '../cgroup/apply-disk-rates.ts';
-import type { CgroupTree } from '../cgroup/cgroup.ts';
+import { readGroupFile, writeGroupFiles, type CgroupTree } from '../cgroup/cgroup.ts';
 import type { MountRun, NicRun, NodeRun } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
-import { type FileDeps, mapOfMount } from '../mounts/container-files.ts';
+import { mapOfMount, type FileDeps } from '../mounts/container-files.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
@@ -17,6 +16,8 @@ import { joinHost, restoreInterface, plugInto, removeVlan, shape, unplugFrom } f
 import { dropRoutes } from '../nic/routes.ts';
 import { joined, withoutParts } from './parts.ts';
 import type { DeviceState, RunningRecord } from './running-record.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { diskRateValues } from '../cgroup/disk-rate-values.ts';
 
 export interface LiveDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -175,3 +176,22 @@ export class DeviceActions {
 const isUsual = (node: NodeRun): boolean =>
   node.kind === 'char' &&
   ['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '10:229', '10:200'].includes(`${node.major}:${node.minor}`);
+
+/** A kernel without this control causes a warning, not a failure. */
+function applyDiskRates(
+  tree: CgroupTree,
+  group: string,
+  now: DeviceParts['diskRates'],
+  gone: DeviceParts['diskRates'],
+  warn: (reason: string) => void,
+): void {
+  if (now.length === 0 && gone.length === 0) return;
+  const values = diskRateValues(now, gone, tree.version);
+  try {
+    const lacking = values.find(({ file }) => readGroupFile(tree, group, file) === undefined);
+    if (lacking !== undefined) warn(`this kernel has no ${lacking.file}`);
+    writeGroupFiles(tree, group, values);
+  } catch (error) {
+    warn(errorText(error));
+  }
+}

@@ -1,12 +1,11 @@
 // Opens the LXC runtime on this host, or says why it cannot run here.
+import { mkdirSync, realpathSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { LxcRuntime } from './runtime.ts';
-import { mkdirSync, realpathSync } from 'node:fs';
-import { type Log } from '../../../lib/log.ts';
+import type { Log } from '../../../lib/log.ts';
 import { startProgramsBy } from '../../../lib/start-program.ts';
 import { DriverError } from '../../driver-error.ts';
-import { readCgroupTree } from '../cgroup/cgroup.ts';
-import { missingInCgroups, readCgroupFacts } from '../cgroup/missing.ts';
-import type { RuntimeDriver } from '../driver.ts';
+import { readCgroupTree, type CgroupTree } from '../cgroup/cgroup.ts';
+import type { RuntimeDriver, HostFeature } from '../driver.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { makePassable } from '../mounts/container-files.ts';
 import { LxcPaths } from '../lxc-paths.ts';
@@ -19,6 +18,7 @@ import { quickStart } from '../host/quick-start.ts';
 import { loadLibc } from '../host/syscalls.ts';
 import { NicFilters } from '../nic/filters.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
+import { readHostFacts } from '../cgroup/host-facts.ts';
 
 export { lxcAvailable } from './host.ts';
 
@@ -69,3 +69,57 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
 }
 
 const missingOfApparmor = { full: [], absent: ['apparmor'], withoutParser: ['apparmorParser'] } as const;
+
+/** Finds cgroup features that limits of containers need and this host lacks. */
+interface CgroupFacts {
+  readonly version: 1 | 2;
+  /** By their names in that version. */
+  readonly controllers: ReadonlySet<string>;
+  /** Version 1: there is a weight for block devices. */
+  readonly hasWeight: boolean;
+  /** Version 1: memory and swap are accounted together. */
+  readonly hasMemsw: boolean;
+}
+
+/** In v2 the root group lacks the controllers' files: only the controllers themselves can be checked. */
+function missingInCgroups({ version, controllers, hasWeight, hasMemsw }: CgroupFacts): readonly HostFeature[] {
+  const missing: HostFeature[] = (['cpu', 'cpuset', 'memory', 'pids'] as const).filter(
+    (name) => !controllers.has(name),
+  );
+  if (version === 1 ? !hasWeight : !controllers.has('io')) missing.push('blkio.weight');
+  if (version === 1 && controllers.has('memory') && !hasMemsw) missing.push('memory.swap');
+  return missing;
+}
+
+function readCgroupFacts(tree: CgroupTree): CgroupFacts {
+  return {
+    version: tree.version,
+    controllers: new Set(tree.version === 1 ? tree.roots.keys() : unifiedControllers()),
+    hasWeight: hasWeight(tree.roots.get('blkio')),
+    hasMemsw: readHostFacts(tree).hasMemsw,
+  };
+}
+
+/** The root group has no weight. Without another group it is unknown, and assumed present. */
+function hasWeight(root: string | undefined): boolean {
+  if (root === undefined) return false;
+  const group = subdirectories(root)[0];
+  return group === undefined || ['blkio.weight', 'blkio.bfq.weight'].some((file) => existsSync(`${group}/${file}`));
+}
+
+function subdirectories(dir: string): readonly string[] {
+  try {
+    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return below.map(({ name }) => `${dir}/${name}`);
+  } catch {
+    return [];
+  }
+}
+
+function unifiedControllers(): readonly string[] {
+  try {
+    return readFileSync('/sys/fs/cgroup/cgroup.controllers', 'utf8').split(/\s+/);
+  } catch {
+    return [];
+  }
+}

@@ -17,9 +17,10 @@ import { startMigration } from '../../transfer/migration/operation.ts';
 import { receiveAll, takeOffer } from '../../transfer/migration/target.ts';
 import type { ContainerTargetDeps } from '../../transfer/migration/container-target.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
-import { arriving } from './arriving-document.ts';
 import { whilePresent } from './member-gone.ts';
 import { arriveContainerSaga, type ArriveParams, type TakeFiles } from './sagas/container-arrive.ts';
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { idMapKeys } from '../../containers/shared/id-maps.ts';
 
 export type MoveInDeps = ContainerTargetDeps & {
   readonly cluster: Cluster;
@@ -117,3 +118,19 @@ function snapshotsAt(
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+/** Ids and interface names that the former host assigned. */
+const isOfHost = (key: string): boolean =>
+  Object.values<string>(idMapKeys).includes(key) || /^volatile\.[^.]+\.(host_name|last_state\..*)$/.test(key);
+
+/** Keeps addresses, notes and the last state. Files arrive with the ids that the container sees. */
+function arrivingConfig(config: ConfigMap): ConfigMap {
+  const kept = Object.entries(config).filter(([key]) => !isOfHost(key));
+  return { ...Object.fromEntries(kept), [idMapKeys.files]: '[]' };
+}
+
+/** `devices`: with the root disk in the target pool. */
+const arriving = <T extends { readonly config: ConfigMap; readonly devices: DeviceMap }>(
+  document: T,
+  devices: DeviceMap,
+): T => ({ ...document, config: arrivingConfig(document.config), devices });

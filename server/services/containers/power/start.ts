@@ -1,9 +1,10 @@
 // Starts a container, and records one that was found running.
+import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { Caller } from '../../shared/caller.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
-import { type PreparedRun, prepareRun } from './run-config.ts';
-import type { RunConfig } from '../../../drivers/runtime/driver.ts';
+import type { RunConfig, IdMapEntry } from '../../../drivers/runtime/driver.ts';
 import type { StateDeps } from '../shared/state-deps.ts';
 import { evacuateKeys } from '../shared/evacuate-keys.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
@@ -12,16 +13,19 @@ import { containerUrl, plainName, projectOf } from '../../../api/project/project
 import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
 import { errors } from '../../../api/errors.ts';
-import { hostVolumes } from '../../storage/host-volumes.ts';
-import { join } from 'node:path';
+import { hostVolumes, type HostVolumes } from '../../storage/host-volumes.ts';
 import { keepAddresses } from '../devices/keep-addresses.ts';
-import { mkdir } from 'node:fs/promises';
 import { readyContainer } from '../../shared/find-container.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from './container-drop-state.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
 import { checkUnprivileged } from '../../limits/unprivileged-guard.ts';
+import { isPresent } from '../../../api/devices/index.ts';
+import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
+import { nicNetwork, type ExpandedSettings } from '../../shared/expand.ts';
+import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -167,3 +171,55 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
 /** The config without the marks for this start. */
 const withoutNotes = (config: ConfigMap): ConfigMap =>
   Object.fromEntries(Object.entries(withoutTemplateTrigger(config)).filter(([key]) => key !== evacuateKeys.power));
+
+/** Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known. */
+interface RunPaths {
+  readonly rootfs: string;
+  readonly logDir: string;
+  readonly volumes: HostVolumes;
+  readonly idmap: readonly IdMapEntry[];
+  /** Id maps that the root file system's files may have on disk; undefined: unknown. */
+  readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
+  /** Default: the host of this process. */
+  readonly host?: HostPaths;
+  /** Host directories that disks may show. Absent: any. */
+  readonly shownPaths?: readonly string[] | undefined;
+}
+
+interface PreparedRun {
+  readonly run: RunConfig;
+  /** By device name. */
+  readonly devices: ReadonlyMap<string, DeviceRun>;
+  /** volatile.* keys to keep once it runs. */
+  readonly volatile: ConfigMap;
+  /** Networks of its nics, managed or not. */
+  readonly networks: readonly string[];
+}
+
+async function prepareRun(entry: ContainerEntry, expanded: ExpandedSettings, paths: RunPaths): Promise<PreparedRun> {
+  const { name, document } = entry;
+  const { rootfs, volumes, host, shownPaths } = paths;
+  const options = { rootfs, volumes, shownPaths, ...(host === undefined ? {} : { host }) };
+  const runs = await deviceRuns(document, expanded, options);
+  const all = [...runs.values()];
+  return {
+    run: {
+      name,
+      hostname: plainName(name),
+      rootfs: paths.rootfs,
+      logDir: paths.logDir,
+      architecture: document.architecture,
+      idmap: paths.idmap,
+      ...(paths.fileMaps === undefined ? {} : { fileMaps: paths.fileMaps }),
+      config: expanded.config,
+      nics: all.flatMap((one) => one.nics),
+      mounts: all.flatMap((one) => one.mounts),
+      nodes: all.flatMap((one) => one.nodes),
+      diskRates: all.flatMap((one) => one.diskRates),
+      properties: Object.fromEntries(Object.entries(expanded.devices).filter(([, one]) => isPresent(one))),
+    },
+    devices: runs,
+    volatile: volatileKeys(runs),
+    networks: Object.values(expanded.devices).flatMap((device) => nicNetwork(device) ?? []),
+  };
+}
