@@ -47,7 +47,7 @@ export class Parts implements PartsInUse {
     this.#configured = { config, hosts, ...(completed === undefined ? {} : { generated: completed }) };
     this.#notifier = deps.notifier;
     this.#end = end;
-    // Every host and set adds a listener.
+    // Each task of a host, source or set adds a listener; Node warns from the eleventh on.
     setMaxListeners(0, end);
     this.#tasks = new Tasks(end);
     this.#wiring = new Wiring(deps, this, end);

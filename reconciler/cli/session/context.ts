@@ -83,7 +83,7 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenedContext 
   const output = openOutput(io, options);
   const stop = new AbortController();
   const cancel = new AbortController();
-  // Every request and every running step adds a listener.
+  // Each open event stream, question and wait adds a listener; Node warns from the eleventh on.
   setMaxListeners(0, stop.signal, cancel.signal);
   const announcer: Announcer = { say: output.note };
   const stopWriting = (): void => stop.abort(io.lost.reason);

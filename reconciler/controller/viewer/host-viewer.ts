@@ -1,5 +1,4 @@
 // Serves one host to the page of `gantry ui`: observes it again at each event, and changes nothing.
-import { setMaxListeners } from 'node:events';
 import type { Client } from '../../../server/client/client.ts';
 import { version } from '../../../server/api/version.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -85,8 +84,6 @@ export class HostViewer implements Controller {
 
   /** Ends when `signal` fires; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    // The watch and each request add a listener.
-    setMaxListeners(0, signal);
     this.#link.listen(({ seen, isWhole }) => {
       for (const one of seen) {
         this.#seen.set(one.address, one);

@@ -1,5 +1,4 @@
 // The store of a cluster: records in an etcd of one or more members, reached over gRPC.
-import { setMaxListeners } from 'node:events';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkText, checkTtl, checkTxn } from '../keys.ts';
 import { systemLeaseClock } from '../leases.ts';
@@ -94,7 +93,6 @@ class EtcdStore implements EtcdBackend {
     const [revisions, history] = [this.#revisions, this.#history];
     this.#writer = new Writer({ link, keyspace, revisions, fence, history });
     this.#leases = new EtcdLeases(link, options.clock ?? systemLeaseClock);
-    setMaxListeners(0, this.#closed.signal);
   }
 
   get epoch(): number {

@@ -1,5 +1,4 @@
 // The history that etcd still has: which revisions are compacted, and raw watches that resume after a lost connection.
-import { setMaxListeners } from 'node:events';
 import { EtcdFailure, failureOf, isCancelled } from './failure.ts';
 import type { EtcdLink } from './link.ts';
 import type { Stream } from './member.ts';
@@ -59,7 +58,6 @@ export class History {
   /** Every event from `from` on, whole transactions, in order, each once. Throws EtcdFailure `compacted`. Ends with the signal or the link;
    *  waits while etcd does not answer. */
   async *watch(range: KeyRange, from: number, signal: AbortSignal): AsyncGenerator<RawBatch, void, undefined> {
-    setMaxListeners(0, signal);
     let next = from;
     for (let attempt = 0; !signal.aborted && !this.#link.isClosed; attempt += 1) {
       let stream: Stream<'Watch'> | undefined;

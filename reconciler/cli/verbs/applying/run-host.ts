@@ -1,5 +1,4 @@
 // One host of `gantry run`: its connection, its reconcile loop, and its output.
-import { setMaxListeners } from 'node:events';
 import type { Client } from '../../../../server/client/client.ts';
 import { DriftRules } from '../../../controller/decide/drift-rules.ts';
 import type { AppliedRevision } from '../../../controller/decide/set-state.ts';
@@ -69,7 +68,6 @@ export class KeptHost {
       if (this.#seen.size > maxSeen) this.#seen.clear();
       if (isWhole) this.#cpu = process.cpuUsage();
     });
-    setMaxListeners(0, this.#closed.signal);
     this.onHost = new SetOnHost(this.#onHostDeps(), () => this.#applied);
   }
 

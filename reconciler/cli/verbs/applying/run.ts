@@ -41,7 +41,7 @@ async function keepHosts(
 ): Promise<ExitCode> {
   const fatal = new AbortController();
   const end = AbortSignal.any([endOf(context, settings.limitMs), fatal.signal]);
-  // Each host and each open request adds a listener.
+  // Each host's loop adds a listener; Node warns from the eleventh on.
   setMaxListeners(0, end);
   const fail = (error: unknown): void => fatal.abort(error);
   const source = new ManifestSource(context, args, fleet, fail);
