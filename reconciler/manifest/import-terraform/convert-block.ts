@@ -3,9 +3,9 @@ import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { removal, type Edit } from './edits.ts';
 import type { Block, Item } from './read-body.ts';
 import { metaArguments, type Group, type TypeRow } from './rows.ts';
-import { argumentOf, Kept, literalOf, type Source } from './source.ts';
+import { argumentOf, UnconvertibleError, literalOf, type Source } from './source.ts';
 
-/** Throws Kept if a part of the block cannot be converted. */
+/** Throws UnconvertibleError if a part of the block cannot be converted. */
 export function convertBlock(block: Block, row: TypeRow, source: Source): readonly Edit[] {
   const [label] = block.labels;
   const own: Edit[] = label === undefined ? [] : [{ start: label.start, end: label.end, text: `"${row.target}"` }];
@@ -34,7 +34,7 @@ function groupEdits(block: Block, group: Group, source: Source): readonly Edit[]
 }
 
 function argumentEdits(item: Item, name: string, row: TypeRow, source: Source): readonly Edit[] {
-  if (item.type === 'block') throw new Kept(item.start, `the block ${name} has no counterpart`);
+  if (item.type === 'block') throw new UnconvertibleError(item.start, `the block ${name} has no counterpart`);
   if (row.same.includes(name)) return [];
   const renamed = row.renames?.[name];
   if (renamed !== undefined) return [{ start: item.start, end: item.start + name.length, text: renamed }];
@@ -42,14 +42,14 @@ function argumentEdits(item: Item, name: string, row: TypeRow, source: Source): 
   if (only !== undefined) {
     const value = literalOf(item.value);
     if (value !== only && value !== null)
-      throw new Kept(
+      throw new UnconvertibleError(
         item.start,
         `${name} = ${source.text.slice(item.value.start, item.value.end)}: gantry has only ${String(only)}`,
       );
     return [removal(source.text, item)];
   }
   const remark = row.drops?.[name];
-  if (remark === undefined) throw new Kept(item.start, `the argument ${name} has no counterpart`);
+  if (remark === undefined) throw new UnconvertibleError(item.start, `the argument ${name} has no counterpart`);
   if (remark !== '') source.note(item.start, `${name} is left out: ${remark}`);
   return [removal(source.text, item)];
 }

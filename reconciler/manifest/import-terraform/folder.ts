@@ -8,7 +8,7 @@ import type { Block, Item } from './read-body.ts';
 import type { TypeRow } from './rows.ts';
 import {
   argumentOf,
-  Kept,
+  UnconvertibleError,
   literalOf,
   Source,
   type Folder,
@@ -77,7 +77,7 @@ export function decideFolder(files: readonly ParsedFile[], remotes: ReadonlyMap<
       convertBlock(block, row, source);
       return true;
     } catch (error) {
-      if (!(error instanceof Kept)) throw error;
+      if (!(error instanceof UnconvertibleError)) throw error;
       stays.push(staying(file, error.at, address, error.message));
       return false;
     }

@@ -1,7 +1,7 @@
 // Builds HCL text: objects, map keys, entries of repeated blocks. Pure.
 import type { Expression } from '../terraform-json/expression/syntax.ts';
 import type { Block, Item } from './read-body.ts';
-import { argumentOf, Kept, type Scope, type Source } from './source.ts';
+import { argumentOf, UnconvertibleError, type Scope, type Source } from './source.ts';
 
 export type Entry = readonly [name: string, text: string];
 
@@ -55,9 +55,10 @@ export function fromObject(value: Expression): {
   readonly at: number;
   readonly values: ReadonlyMap<string, Expression>;
 } {
-  if (value.type !== 'object') throw new Kept(value.start, 'it is computed; write it as a block');
+  if (value.type !== 'object') throw new UnconvertibleError(value.start, 'it is computed; write it as a block');
   const values = value.items.map(({ key, value: one }): [string, Expression] => {
-    if (key.type !== 'literal') throw new Kept(key.start, 'a name in it is computed; write it as a block');
+    if (key.type !== 'literal')
+      throw new UnconvertibleError(key.start, 'a name in it is computed; write it as a block');
     return [String(key.value), one];
   });
   return { at: value.start, values: new Map(values) };
@@ -66,7 +67,8 @@ export function fromObject(value: Expression): {
 export function valuesOf(block: Block): ReadonlyMap<string, Expression> {
   return new Map(
     block.items.map((item) => {
-      if (item.type === 'block') throw new Kept(item.start, `the block ${item.name} in ${block.name} is not known`);
+      if (item.type === 'block')
+        throw new UnconvertibleError(item.start, `the block ${item.name} in ${block.name} is not known`);
       return [item.name, item.value];
     }),
   );
@@ -77,7 +79,7 @@ function fromDynamic(block: Block, source: Source): BlockForm {
   const each = argumentOf(block, 'for_each')?.value;
   const content = block.items.find((item): item is Block => item.type === 'block' && item.name === 'content');
   if (each === undefined || content === undefined)
-    throw new Kept(block.start, `dynamic ${name} needs for_each and content`);
+    throw new UnconvertibleError(block.start, `dynamic ${name} needs for_each and content`);
   const iterator = argumentOf(block, 'iterator')?.value;
   const variable = iterator?.type === 'name' ? iterator.name : name;
   return {

@@ -4,7 +4,7 @@ import { knownRemotes, type Provider } from '../terraform-json/types/ported-part
 import { fromObject, blocksNamed, insideText, objectText, quoted, type Entry } from './hcl-text.ts';
 import type { Block } from './read-body.ts';
 import type { Group } from './rows.ts';
-import { argumentOf, Kept, literalText, referred, type ImageServer, type Source } from './source.ts';
+import { argumentOf, UnconvertibleError, literalText, referred, type ImageServer, type Source } from './source.ts';
 
 export const providerOf = (block: Block): Provider =>
   block.labels[0]?.text.startsWith('incus_') === true ? 'incus' : 'lxd';
@@ -21,7 +21,7 @@ export const containerSource: Group = {
     if (copies[0] !== undefined) {
       const { values, at } = copies[0];
       const from = values.get('name');
-      if (from === undefined || copies.length > 1) throw new Kept(at, 'source_instance has no name');
+      if (from === undefined || copies.length > 1) throw new UnconvertibleError(at, 'source_instance has no name');
       const snapshot = values.get('snapshot');
       if (values.has('project')) source.note(at, 'source_instance: a copy stays in the project of its container');
       const entries: Entry[] = [
@@ -75,7 +75,10 @@ export function serverOf(remote: string, at: number, source: Source, block: Bloc
     source.folder.remotes.get(remote) ??
     (known === undefined ? undefined : { server: known, protocol: 'simplestreams' });
   if (server === undefined)
-    throw new Kept(at, `the remote ${remote} is in no provider block of this folder, so its address is not known`);
+    throw new UnconvertibleError(
+      at,
+      `the remote ${remote} is in no provider block of this folder, so its address is not known`,
+    );
   return server;
 }
 
@@ -101,7 +104,7 @@ export const imageSource: Group = {
   make(items, source, block) {
     const type = argumentOf(block, 'type')?.value;
     if (type !== undefined && literalText(type, source.folder) !== 'container')
-      throw new Kept(type.start, 'only images of containers are managed');
+      throw new UnconvertibleError(type.start, 'only images of containers are managed');
     const whole = sourceOfImage(block, source);
     const copied = whole.copies ?? copiedOf(block, source);
     return `source = ${objectText(whole.entries, 2)}${copied === undefined ? '' : `\n  copy_aliases = ${copied}`}`;
@@ -160,18 +163,18 @@ function sourceOfImage(block: Block, source: Source): ImageSourceText {
 
 function remoteImage(block: Block, source: Source): ImageSourceText {
   const written = argumentOf(block, 'source_image')?.value;
-  if (written === undefined) throw new Kept(block.start, 'it has no source');
+  if (written === undefined) throw new UnconvertibleError(block.start, 'it has no source');
   const values = written.type === 'object' ? fromObject(written).values : new Map<string, Expression>();
   const remote = values.get('remote') ?? argumentOf(block, 'source_remote')?.value;
   const name = values.get('name') ?? written;
   const remoteName = remote === undefined ? undefined : literalText(remote, source.folder);
   if (remoteName === undefined)
-    throw new Kept(written.start, 'its remote is computed, so the address of the server is not known');
+    throw new UnconvertibleError(written.start, 'its remote is computed, so the address of the server is not known');
   const text = literalText(name, source.folder);
   const architecture = values.get('architecture');
   const kind = values.get('type');
   if (kind !== undefined && literalText(kind, source.folder) !== 'container')
-    throw new Kept(kind.start, 'only images of containers are managed');
+    throw new UnconvertibleError(kind.start, 'only images of containers are managed');
   const copies = values.get('copy_aliases');
   return {
     entries: [

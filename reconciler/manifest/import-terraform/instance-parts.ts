@@ -3,17 +3,17 @@ import type { Expression } from '../terraform-json/expression/syntax.ts';
 import { fromObject, blocksNamed, keyText, mapText, objectText, type Entry, type BlockForm } from './hcl-text.ts';
 import type { Item } from './read-body.ts';
 import type { Group } from './rows.ts';
-import { Kept, literalOf, type Source } from './source.ts';
+import { UnconvertibleError, literalOf, type Source } from './source.ts';
 
 function needed({ values, at }: BlockForm, name: string, what: string): Expression {
   const value = values.get(name);
-  if (value === undefined) throw new Kept(at, `${what} has no ${name}`);
+  if (value === undefined) throw new UnconvertibleError(at, `${what} has no ${name}`);
   return value;
 }
 
 const refuseOthers = (given: BlockForm, known: readonly string[], what: string): void => {
   for (const [name, value] of given.values)
-    if (!known.includes(name)) throw new Kept(value.start, `${what}: ${name} is not carried over`);
+    if (!known.includes(name)) throw new UnconvertibleError(value.start, `${what}: ${name} is not carried over`);
 };
 
 export const devices: Group = {
@@ -47,7 +47,8 @@ export const config: Group = {
   make(items, source) {
     const limits = items.find((item) => item.name === 'limits');
     if (limits === undefined) return undefined;
-    if (items.some((item) => item.type === 'block')) throw new Kept(limits.start, 'limits is written as a block');
+    if (items.some((item) => item.type === 'block'))
+      throw new UnconvertibleError(limits.start, 'limits is written as a block');
     const written = items.find((item) => item.name === 'config');
     return `config = ${configText(written, limits, source)}`;
   },
@@ -104,7 +105,7 @@ function fileEntry(given: BlockForm, source: Source): Entry {
   );
   const append = given.values.get('append');
   if (append !== undefined && literalOf(append) !== false)
-    throw new Kept(append.start, 'file: append is not carried over: files are written as a whole');
+    throw new UnconvertibleError(append.start, 'file: append is not carried over: files are written as a whole');
   const path = given.values.get('target_path') ?? needed(given, 'target_file', 'file');
   const entries = [...given.values].flatMap(([name, value]): Entry[] => {
     const own = fileNames[name];
@@ -131,7 +132,7 @@ export const commands: Group = {
   make(items, source) {
     const named = items.flatMap((item): readonly [string, BlockForm][] => {
       if (item.name !== 'execs') return [];
-      if (item.type !== 'argument') throw new Kept(item.start, 'execs is written as a block');
+      if (item.type !== 'argument') throw new UnconvertibleError(item.start, 'execs is written as a block');
       return [...fromObject(item.value).values].map(([name, value]) => [
         keyText(JSON.stringify(name)),
         { ...fromObject(value), scope: {} },
@@ -142,7 +143,8 @@ export const commands: Group = {
       source,
     );
     const dynamic = listed.find(({ loop }) => loop !== undefined);
-    if (dynamic !== undefined) throw new Kept(dynamic.at, 'dynamic exec is not carried over: its order would be lost');
+    if (dynamic !== undefined)
+      throw new UnconvertibleError(dynamic.at, 'dynamic exec is not carried over: its order would be lost');
     const entries = [
       ...named.map(([name, given]): Entry => [name, commandText(given, source, 'false')]),
       // Commands run in the order of their names.
@@ -170,7 +172,7 @@ function commandText(given: BlockForm, source: Source, failsByDefault: string): 
 function triggerText(value: Expression, text: string): string {
   const known = triggers[String(literalOf(value))];
   if (known !== undefined) return known;
-  if (value.type === 'literal') throw new Kept(value.start, `exec: trigger ${text} is not carried over`);
+  if (value.type === 'literal') throw new UnconvertibleError(value.start, `exec: trigger ${text} is not carried over`);
   return `lookup({ once = "create", on_change = "change", on_start = "start" }, ${text})`;
 }
 
@@ -183,7 +185,7 @@ export const waits: Group = {
       source,
     );
     const loop = given.find((each) => each.loop !== undefined);
-    if (loop !== undefined) throw new Kept(loop.at, 'dynamic wait_for is not carried over');
+    if (loop !== undefined) throw new UnconvertibleError(loop.at, 'dynamic wait_for is not carried over');
     const texts = given.flatMap((each) => waitText(each, source));
     if (texts.length > 0) return `wait_for = [${texts.join(', ')}]`;
     if (old?.type !== 'argument' || literalOf(old.value) === false) return '';
@@ -202,7 +204,7 @@ function waitText(given: BlockForm, source: Source): readonly string[] {
     return [];
   }
   if (typeof word !== 'string' || !['ipv4', 'ipv6', 'delay', 'cloud-init'].includes(word))
-    throw new Kept(type.start, `wait_for of type ${source.render(type)} is not carried over`);
+    throw new UnconvertibleError(type.start, `wait_for of type ${source.render(type)} is not carried over`);
   return [
     objectText(
       [...given.values].map(([name, value]): Entry => [name, source.render(value)]),

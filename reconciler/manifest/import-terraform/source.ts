@@ -39,8 +39,8 @@ export interface ImageServer {
 }
 
 /** The whole resource stays with its provider. */
-export class Kept extends Error {
-  override readonly name = 'Kept';
+export class UnconvertibleError extends Error {
+  override readonly name = 'UnconvertibleError';
   readonly at: number;
   constructor(at: number, message: string) {
     super(message);

@@ -3,7 +3,7 @@ import { containerSource, imageSource, importedImage } from './image-source.ts';
 import { commands, config, devices, fileMode, files, timeouts, waits } from './instance-parts.ts';
 import type { Block } from './read-body.ts';
 import type { Group, TypeRow } from './rows.ts';
-import { argumentOf, Kept, type Source } from './source.ts';
+import { argumentOf, UnconvertibleError, type Source } from './source.ts';
 
 const place = ['name', 'description', 'project', 'remote'];
 const holder = { instance: 'container', instance_name: 'container', container_name: 'container' };
@@ -59,7 +59,7 @@ const poolConfig: Group = {
     if (from === undefined) return undefined;
     const written = items.find(({ name }) => name === 'config');
     if (from.type !== 'argument' || (written !== undefined && written.type !== 'argument'))
-      throw new Kept(from.start, 'config or source is written as a block');
+      throw new UnconvertibleError(from.start, 'config or source is written as a block');
     const entry = `{ source = ${source.render(from.value)} }`;
     return `config = ${written === undefined ? entry : `merge(${source.render(written.value)}, ${entry})`}`;
   },
@@ -138,7 +138,7 @@ function aliasResources(block: Block, source: Source): string {
   const aliases = argumentOf(block, 'aliases')?.value;
   if (aliases === undefined) return '';
   if (['count', 'for_each'].some((name) => argumentOf(block, name) !== undefined))
-    throw new Kept(aliases.start, 'aliases of several images (count, for_each) are not carried over');
+    throw new UnconvertibleError(aliases.start, 'aliases of several images (count, for_each) are not carried over');
   const name = block.labels[1]?.text ?? '';
   const where = ['project', 'remote'].flatMap((each) => {
     const value = argumentOf(block, each)?.value;

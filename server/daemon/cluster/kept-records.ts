@@ -9,7 +9,7 @@ import { encodeDocument } from '../../records/codec.ts';
 import { kindNames } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 
-export interface KeptRecords {
+export interface RecordsFile {
   readonly number: number;
   /** When they were written. */
   readonly at: Date;
@@ -70,10 +70,10 @@ export class RecordKeeper {
 }
 
 /** Undefined: there is none, or it has an unknown format of another release. */
-export async function readKeptRecords(stateDir: string): Promise<KeptRecords | undefined> {
+export async function readRecordsFile(stateDir: string): Promise<RecordsFile | undefined> {
   try {
     const { v, number, at, records } = JSON.parse(await readFile(keptRecordsPath(stateDir), 'utf8')) as Partial<
-      KeptRecords & { readonly v: number; readonly at: string }
+      RecordsFile & { readonly v: number; readonly at: string }
     >;
     if (v !== 1 || typeof number !== 'number' || typeof at !== 'string' || !Array.isArray(records)) return undefined;
     return { number, at: new Date(at), records };

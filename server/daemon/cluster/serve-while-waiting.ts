@@ -10,7 +10,7 @@ import { openFoundation } from '../foundation.ts';
 import { openHostDrivers, type HostDrivers } from '../host-drivers.ts';
 import { openListeners } from '../open-listeners.ts';
 import { OpenParts } from '../open-parts.ts';
-import { readKeptRecords, type KeptRecords } from './kept-records.ts';
+import { readRecordsFile, type RecordsFile } from './kept-records.ts';
 import { openMemoryStore } from '../../store/memory/memory.ts';
 import { StoreError, type Store } from '../../store/store.ts';
 
@@ -19,7 +19,7 @@ const graceMs = 5_000;
 
 /** Resolves with the function that ends it. Does nothing without records. Never throws: the wait continues without it. */
 export async function serveWhileWaiting(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
-  const kept = await readKeptRecords(options.stateDir);
+  const kept = await readRecordsFile(options.stateDir);
   if (kept?.number !== number) {
     options.log.warn(
       'This member kept no records, so it answers when most of the etcds with the records can be reached',
@@ -36,7 +36,7 @@ export async function serveWhileWaiting(options: DaemonOptions, number: number):
   }
 }
 
-async function serve(options: DaemonOptions, kept: KeptRecords, open: OpenParts): Promise<() => Promise<void>> {
+async function serve(options: DaemonOptions, kept: RecordsFile, open: OpenParts): Promise<() => Promise<void>> {
   const drivers = options.drivers ?? openHostDrivers;
   const quiet: DaemonOptions = {
     ...options,
@@ -94,7 +94,7 @@ function withoutStarts(host: HostDrivers): HostDrivers {
 const silent = (): Promise<never> =>
   Promise.reject(new StoreError('Unavailable', 'most of the etcds with the records of the cluster cannot be reached'));
 
-async function openSilentStore({ records }: KeptRecords): Promise<Store> {
+async function openSilentStore({ records }: RecordsFile): Promise<Store> {
   const memory = openMemoryStore({ maxRevisions: 1 });
   const ops = records.map(([put, document]) => ({ put, value: Buffer.from(document) }));
   for (let from = 0; from < ops.length; from += 1) await memory.txn([], ops.slice(from, from + 1));

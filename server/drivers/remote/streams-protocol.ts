@@ -8,16 +8,16 @@ import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './dri
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 import { findStreamImage, sortStreamImages, type StreamFile, type StreamImage } from './streams-index.ts';
 
-interface Kept {
+interface CachedIndex {
   readonly images: readonly StreamImage[];
   readonly readAtMs: number;
 }
 
-const keptMs = 3_600_000;
-const keptServers = 16;
+const cacheMs = 3_600_000;
+const maxCachedServers = 16;
 
 export class Streams {
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new Map<string, CachedIndex>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -62,14 +62,14 @@ export class Streams {
     signal: AbortSignal,
   ): Promise<readonly StreamImage[]> {
     const key = `${server}\n${certificate}`;
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && !isFresh && this.#nowMs() - kept.readAtMs < keptMs) return kept.images;
+    const kept = this.#cache.get(key);
+    if (kept !== undefined && !isFresh && this.#nowMs() - kept.readAtMs < cacheMs) return kept.images;
     try {
       const images = await withConnection(options, (connection) => readLists(connection, options, server, signal));
-      this.#kept.delete(key);
-      this.#kept.set(key, { images, readAtMs: this.#nowMs() });
-      const [oldest] = this.#kept.keys();
-      if (this.#kept.size > keptServers && oldest !== undefined) this.#kept.delete(oldest);
+      this.#cache.delete(key);
+      this.#cache.set(key, { images, readAtMs: this.#nowMs() });
+      const [oldest] = this.#cache.keys();
+      if (this.#cache.size > maxCachedServers && oldest !== undefined) this.#cache.delete(oldest);
       return images;
     } catch (error) {
       signal.throwIfAborted();

@@ -5,7 +5,7 @@ import type { ClusterKeysDocument } from '../../records/cluster-documents.ts';
 import type { EtcdIssuers } from '../etcd/certificates.ts';
 import type { Vault } from '../../store/sealed.ts';
 import type { MemberIdentity } from './identity.ts';
-import { keyFilePath, type KeyPeer, type KeptKeys, readKeyFile, writeKeyFile } from './key-file.ts';
+import { keyFilePath, type KeyPeer, type StoredKeys, readKeyFile, writeKeyFile } from './key-file.ts';
 import { compareStates, type Keyring, type KeyState, newGeneration, trustedIn, usedIn } from './keyring.ts';
 import { openKeyring, sealKeyring } from './seal.ts';
 import { generationOf, isPlainKey, openValue, sealValue } from './vault.ts';
@@ -20,7 +20,7 @@ export const keysRecord = '/clusterKeys/current';
 export class ClusterKeys implements Vault {
   readonly record = keysRecord;
   readonly #deps: ClusterKeysDeps;
-  #kept: KeptKeys | undefined;
+  #kept: StoredKeys | undefined;
   #learned: Keyring = [];
   /** Number of this member; undefined outside a cluster. */
   #number: number | undefined;
@@ -158,7 +158,7 @@ export class ClusterKeys implements Vault {
   }
 
   /** Applies at once in memory; resolves when it is on the disk. */
-  async #keep(kept: KeptKeys): Promise<void> {
+  async #keep(kept: StoredKeys): Promise<void> {
     this.#kept = kept;
     const write = async (): Promise<void> => {
       if (this.#kept !== undefined) await writeKeyFile(this.#deps.stateDir, this.#kept);

@@ -12,7 +12,7 @@ export interface KeyPeer {
   readonly certificate: string;
 }
 
-export interface KeptKeys {
+export interface StoredKeys {
   readonly keyring: Keyring;
   readonly state: KeyState;
   readonly peers: readonly KeyPeer[];
@@ -21,10 +21,12 @@ export interface KeptKeys {
 export const keyFilePath = (stateDir: string): string => join(clusterDir(stateDir), 'keys.json');
 
 /** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
-export async function readKeyFile(stateDir: string): Promise<KeptKeys | undefined> {
+export async function readKeyFile(stateDir: string): Promise<StoredKeys | undefined> {
   const path = keyFilePath(stateDir);
   try {
-    const { v, keyring, state, peers } = JSON.parse(await readFile(path, 'utf8')) as Partial<KeptKeys> & { v?: number };
+    const { v, keyring, state, peers } = JSON.parse(await readFile(path, 'utf8')) as Partial<StoredKeys> & {
+      v?: number;
+    };
     if (v !== 1 || keyring === undefined || state === undefined) throw new Error('it holds no keys of a cluster');
     return { keyring, state, peers: peers ?? [] };
   } catch (error) {
@@ -33,6 +35,6 @@ export async function readKeyFile(stateDir: string): Promise<KeptKeys | undefine
   }
 }
 
-export async function writeKeyFile(stateDir: string, kept: KeptKeys): Promise<void> {
+export async function writeKeyFile(stateDir: string, kept: StoredKeys): Promise<void> {
   await writeDurably(keyFilePath(stateDir), `${JSON.stringify({ v: 1, ...kept })}\n`, 0o600);
 }

@@ -21,7 +21,7 @@ export interface Here {
   readonly backups: ReadonlySet<string>;
 }
 
-export interface KeptRecord {
+export interface UnrestoredRecord {
   readonly kind: CopiedKind;
   readonly name: string;
   readonly reason: string;
@@ -39,7 +39,7 @@ export interface UnknownVolume {
 
 export interface RecoveryPlan {
   readonly puts: readonly CopiedRecord[];
-  readonly kept: readonly KeptRecord[];
+  readonly kept: readonly UnrestoredRecord[];
   readonly unknown: readonly UnknownVolume[];
 }
 
@@ -66,7 +66,7 @@ function newest(contents: readonly PoolContent[], kind: CopiedKind): readonly Co
 
 class Plan {
   readonly puts: CopiedRecord[] = [];
-  readonly kept: KeptRecord[] = [];
+  readonly kept: UnrestoredRecord[] = [];
   readonly #here: Here;
   readonly #contents: ReadonlyMap<string, PoolContent>;
   readonly #put = new Map<string, CopiedRecord>();

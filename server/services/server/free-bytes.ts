@@ -11,14 +11,14 @@ export interface DiskSpace {
 export function readDiskSpace(dir: string): DiskSpace {
   const { bsize, bavail, bfree, blocks, type } = statfsSync(dir);
   const isRoot = process.getuid?.() === 0;
-  const free = isRoot ? bfree - (type === extType ? blocksKeptByExt4(statSync(dir).dev) : 0) : bavail;
+  const free = isRoot ? bfree - (type === extType ? reservedExt4Blocks(statSync(dir).dev) : 0) : bavail;
   return { freeBytes: Math.max(0, free) * bsize, totalBytes: blocks * bsize };
 }
 
 const extType = 0xef53;
 
 /** Ext4 gives its last blocks to no process (a fiftieth of the disk, 4096 at most), yet reports them as free for root. */
-function blocksKeptByExt4(device: number): number {
+function reservedExt4Blocks(device: number): number {
   try {
     const name = basename(readlinkSync(`/sys/dev/block/${majorOf(device)}:${minorOf(device)}`));
     return Number(readFileSync(`/sys/fs/ext4/${name}/reserved_clusters`, 'utf8')) || 0;

@@ -60,7 +60,7 @@ const untrustedView = {
 };
 
 /** How long a changed host name may go unnoticed. */
-const hostnameKeptMs = 1000;
+const hostnameCacheMs = 1000;
 
 interface TrustedView {
   /** What it was rendered from. */
@@ -175,7 +175,7 @@ export class ServerSettings {
   /** Asking the kernel costs a fifth of a small answer: at most once a second. */
   #hostname(): string {
     const now = performance.now();
-    if (now >= this.#host.askAgainMs) this.#host = { name: hostname(), askAgainMs: now + hostnameKeptMs };
+    if (now >= this.#host.askAgainMs) this.#host = { name: hostname(), askAgainMs: now + hostnameCacheMs };
     return this.#host.name;
   }
 

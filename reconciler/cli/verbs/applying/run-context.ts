@@ -14,7 +14,7 @@ export interface RunSettings extends WatchTimes {
   readonly tracer?: Tracer | undefined;
 }
 
-export interface KeptHostsDeps {
+export interface RunHostsDeps {
   readonly context: RunContext;
   readonly isFleet: boolean;
   /** Opens a connection to the host of a context. */

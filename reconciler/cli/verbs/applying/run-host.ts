@@ -23,9 +23,9 @@ import { revisionFacts } from '../../session/revision.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { refusalOf } from './refused-parts.ts';
-import type { KeptHostsDeps, RunContext } from './run-context.ts';
+import type { RunHostsDeps, RunContext } from './run-context.ts';
 
-export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginOwn' | 'onState'> {
+export interface RunHostDeps extends RunHostsDeps, Pick<SetOnHostDeps, 'beginOwn' | 'onState'> {
   readonly host: Host;
   readonly set: string;
   readonly place: SetPlace;
@@ -36,10 +36,10 @@ export interface KeptHostDeps extends KeptHostsDeps, Pick<SetOnHostDeps, 'beginO
 
 const maxSeen = 2000;
 
-export class KeptHost {
+export class RunHost {
   readonly context: RunContext;
   readonly onHost: SetOnHost;
-  readonly #deps: KeptHostDeps;
+  readonly #deps: RunHostDeps;
   readonly #link: HostLink;
   readonly #closed = new AbortController();
   readonly #seen = new Map<string, LifecycleChange>();
@@ -49,7 +49,7 @@ export class KeptHost {
   #lastNote = '';
   #ended: Promise<unknown> = Promise.resolve();
 
-  constructor(deps: KeptHostDeps) {
+  constructor(deps: RunHostDeps) {
     const { context, host, end, intervalMs } = deps;
     this.#deps = deps;
     this.context = reportingOnce(context);

@@ -11,14 +11,14 @@ import { jsonLine } from '../../output/render-json.ts';
 import { setPlaceOf } from '../../session/place.ts';
 import { pacedIntervalMs } from '../../watch/watch-times.ts';
 import { noteBatch } from './rollout.ts';
-import type { KeptHostsDeps } from './run-context.ts';
-import { KeptHost } from './run-host.ts';
+import type { RunHostsDeps } from './run-context.ts';
+import { RunHost } from './run-host.ts';
 import type { HostManifests } from './run-manifests.ts';
 import { ShownRun } from './shown-run.ts';
 
-export class KeptHosts {
-  readonly #deps: KeptHostsDeps;
-  readonly #hosts = new Map<string, KeptHost>();
+export class RunHosts {
+  readonly #deps: RunHostsDeps;
+  readonly #hosts = new Map<string, RunHost>();
   readonly #list: SetOnHost[] = [];
   readonly #rollouts: Rollouts;
   #batches: readonly Batch<SetOnHost>[] = [];
@@ -28,7 +28,7 @@ export class KeptHosts {
   /** Processor time of the longest full comparison. */
   #lookCpuMs = 0;
 
-  constructor(deps: KeptHostsDeps) {
+  constructor(deps: RunHostsDeps) {
     this.#deps = deps;
     const { context } = deps;
     const keepGoing = context.options.keepGoing === true;
@@ -89,7 +89,7 @@ export class KeptHosts {
     const { loaded } = set;
     const name = setNameOf({ ...context.options, project: undefined }, loaded.documents);
     const place = await setPlaceOf(context, loaded.files);
-    const kept = new KeptHost({
+    const kept = new RunHost({
       ...this.#deps,
       context,
       host,

@@ -9,8 +9,8 @@ import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
 import { checkRolloutFlags } from './rollout.ts';
-import type { KeptHostsDeps, RunContext, RunSettings } from './run-context.ts';
-import { KeptHosts } from './run-hosts.ts';
+import type { RunHostsDeps, RunContext, RunSettings } from './run-context.ts';
+import { RunHosts } from './run-hosts.ts';
 import { ManifestSource } from './run-manifests.ts';
 import { messageOf } from '../../session/revision.ts';
 import { openClient, withClient } from '../../session/connect.ts';
@@ -24,7 +24,7 @@ export const run: Run<RunVerbOptions> = (context, args, fleet) => {
   const settings = runSettings(context);
   const { embedded, runtime } = context.options;
   return withTracer(context, (tracer) => {
-    const keep = (connect: KeptHostsDeps['connect']): Promise<ExitCode> =>
+    const keep = (connect: RunHostsDeps['connect']): Promise<ExitCode> =>
       keepHosts(context, args, fleet, connect, { ...settings, tracer });
     return embedded === undefined && runtime === undefined
       ? keep(openClient)
@@ -36,7 +36,7 @@ async function keepHosts(
   context: RunContext,
   args: readonly string[],
   fleet: Fleet | undefined,
-  connect: KeptHostsDeps['connect'],
+  connect: RunHostsDeps['connect'],
   settings: RunSettings,
 ): Promise<ExitCode> {
   const fatal = new AbortController();
@@ -45,7 +45,7 @@ async function keepHosts(
   setMaxListeners(0, end);
   const fail = (error: unknown): void => fatal.abort(error);
   const source = new ManifestSource(context, args, fleet, fail);
-  const hosts = new KeptHosts({ context, isFleet: fleet !== undefined, connect, settings, end, fail });
+  const hosts = new RunHosts({ context, isFleet: fleet !== undefined, connect, settings, end, fail });
   const once = new AbortController();
   const watch = new SourceWatch({
     source,

@@ -5,14 +5,14 @@ import type { RunResult } from '../../../engine/run-result.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Reporter } from '../../output/reporter.ts';
 import { beginReport, showOutcome } from './carry-out.ts';
-import type { KeptHost } from './run-host.ts';
+import type { RunHost } from './run-host.ts';
 
 export class ShownRun extends Run {
-  readonly #hosts: ReadonlyMap<string, KeptHost>;
+  readonly #hosts: ReadonlyMap<string, RunHost>;
   readonly #plans = new Map<string, Plan>();
   readonly #reports = new Map<string, Reporter>();
 
-  constructor(hosts: ReadonlyMap<string, KeptHost>, start: RunStart, nowMs: number, hub: RunHub) {
+  constructor(hosts: ReadonlyMap<string, RunHost>, start: RunStart, nowMs: number, hub: RunHub) {
     const [first] = hosts.values();
     super(first?.set ?? '', start, nowMs, () => {}, hub);
     this.#hosts = hosts;

@@ -8,7 +8,7 @@ import { asDriverError, copyGuestTreeInto } from '../copy-tree.ts';
 import type { PoolSpec, VolumeShape } from '../driver.ts';
 import { temporaryFolder, volumeFolder } from '../layout.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
-import { isKeptMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
+import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import type { TreeKind } from '../tree-kind.ts';
 import { OpenDevices } from './open-devices.ts';
 import { commands, isFileSystem, smallest, type FileSystem } from './commands.ts';
@@ -173,7 +173,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   }
 
   override async move(from: string, to: string): Promise<void> {
-    const own = [from, to].every((path) => isKeptMounted(this.place(path).id)) ? this.#options.get(from) : undefined;
+    const own = [from, to].every((path) => staysMounted(this.place(path).id)) ? this.#options.get(from) : undefined;
     if (own !== undefined) this.#options.set(to, own);
     await super.move(from, to);
   }
@@ -193,7 +193,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   #mounting(place: Place): Mounting {
     return {
       mounted: async (use) => {
-        if (isKeptMounted(place.id)) await this.mountUnlessMounted(place);
+        if (staysMounted(place.id)) await this.mountUnlessMounted(place);
         await this.withFiles(place.path, use);
       },
       unmounted: async (use) => {
@@ -201,7 +201,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
         try {
           await use();
         } finally {
-          if (isKeptMounted(place.id)) await this.mount(place);
+          if (staysMounted(place.id)) await this.mount(place);
         }
       },
     };
@@ -210,7 +210,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   async limits(root: string): Promise<ReadonlyMap<string, number>> {
     const { pool } = this.place(root);
     const volumes = await this.#store.list(pool);
-    return new Map(volumes.filter(({ id }) => isKeptMounted(id)).map(({ id, bytes }) => [id, bytes]));
+    return new Map(volumes.filter(({ id }) => staysMounted(id)).map(({ id, bytes }) => [id, bytes]));
   }
 
   protected override async mend(place: Place, { isResizing }: BlockVolume): Promise<void> {
@@ -225,7 +225,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
     const root = this.root(pool);
     for (const { id } of await this.#store.list(pool)) {
       const path = join(root, id);
-      if (isKeptMounted(id) && (await isMounted(path))) await remount(path, this.#optionsOf({ pool, path, id }));
+      if (staysMounted(id) && (await isMounted(path))) await remount(path, this.#optionsOf({ pool, path, id }));
     }
   }
 

@@ -1,8 +1,8 @@
 // The contract of what keeps the volumes of a pool as block devices, such as logical volumes or images of RBD; blocks.ts puts file systems on them.
 import type { PoolSpec } from '../driver.ts';
-import type { Kept, TreeStore } from '../mounted/store.ts';
+import type { StoredTree, TreeStore } from '../mounted/store.ts';
 
-export interface BlockVolume extends Kept {
+export interface BlockVolume extends StoredTree {
   readonly bytes: number;
   /** A change of its size was begun and not ended. */
   readonly isResizing: boolean;

@@ -12,7 +12,7 @@ import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder, temporaryFolder } from '../layout.ts';
 import { isMounted } from '../mounted/mounts.ts';
 import { refuseVolumes, removePlace, tagOf } from '../mounted/pool-place.ts';
-import { isKeptMounted } from '../mounted/trees.ts';
+import { staysMounted } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unmark } from './calls.ts';
 import { applicationsIn, commands, linesIn, marksObject, poolsIn, usageIn, type Cluster } from './commands.ts';
 import { idOf } from './names.ts';
@@ -232,7 +232,7 @@ async function closeLeft(
     );
     if (id === undefined || id === recordsFolder) continue;
     const place = { pool, id, path: join(trees.root(pool), id) };
-    if (!isKeptMounted(id) && !busy.has(place.path)) await trees.unmount(place, { goes: true });
+    if (!staysMounted(id) && !busy.has(place.path)) await trees.unmount(place, { goes: true });
     else if (await isMounted(place.path)) await exec(commands.thaw(place.path), { okCodes: [0, 1] });
   }
 }

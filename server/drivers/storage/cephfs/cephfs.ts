@@ -6,7 +6,7 @@ import { DriverError } from '../../driver-error.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import type { LimitForm, StorageDriver, UnpackImage } from '../driver.ts';
 import { run } from '../mounted/mounts.ts';
-import { isKeptMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
+import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import { commands, limitsIn } from './commands.ts';
@@ -100,7 +100,7 @@ class CephfsTrees extends MountedTrees {
 
   async limits(root: string): Promise<ReadonlyMap<string, number>> {
     const { pool } = this.place(root);
-    const ids = (await this.#store.list(pool)).map(({ id }) => id).filter(isKeptMounted);
+    const ids = (await this.#store.list(pool)).map(({ id }) => id).filter(staysMounted);
     if (ids.length === 0) return new Map();
     const paths = ids.map((id) => [join(mountIn(root), id, 'data'), id] as const);
     // Code 1: one of them has none.
@@ -126,7 +126,7 @@ class CephfsTrees extends MountedTrees {
       importTree: (from: string, to: string, signal: AbortSignal) => this.copy(from, to, signal),
       atomic: {
         // A snapshot is of a volume; one of another snapshot is a copy.
-        isWhole: (path: string) => Promise.resolve(isKeptMounted(this.place(path).id)),
+        isWhole: (path: string) => Promise.resolve(staysMounted(this.place(path).id)),
         snapshot: (from: string, to: string) => this.snapshot(from, to),
         drop: (path: string) => this.remove(path),
         // It is only ever mounted to be read.

@@ -7,8 +7,8 @@ import { exec } from '../../../lib/exec.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, recordsFolder } from '../layout.ts';
-import type { Kept, TreeStore } from '../mounted/store.ts';
-import { isKeptMounted } from '../mounted/trees.ts';
+import type { StoredTree, TreeStore } from '../mounted/store.ts';
+import { staysMounted } from '../mounted/trees.ts';
 import { hasCode, removeTree } from '../remove-tree.ts';
 import { commands } from './commands.ts';
 
@@ -27,7 +27,7 @@ export class CephfsStore implements TreeStore {
   /** Where the tree would be, unless it is a snapshot of the file system. */
   #plain(pool: PoolSpec, id: string): string {
     const path = join(this.#mountOf(pool), id);
-    return isKeptMounted(id) ? join(path, 'data') : path;
+    return staysMounted(id) ? join(path, 'data') : path;
   }
 
   /** The entry of `.snap`; undefined: the id is none of a snapshot. */
@@ -53,7 +53,7 @@ export class CephfsStore implements TreeStore {
     return (await this.find(pool, id)) !== undefined;
   }
 
-  async list(pool: PoolSpec): Promise<readonly Kept[]> {
+  async list(pool: PoolSpec): Promise<readonly StoredTree[]> {
     const root = this.#mountOf(pool);
     // The copies of records are no trees.
     const folders = poolFolders.filter((folder) => folder !== recordsFolder);
@@ -86,7 +86,7 @@ export class CephfsStore implements TreeStore {
       return;
     }
     const root = this.#mountOf(pool);
-    if (isKeptMounted(from) && isKeptMounted(to)) return rename(join(root, from), join(root, to));
+    if (staysMounted(from) && staysMounted(to)) return rename(join(root, from), join(root, to));
     const path = this.#plain(pool, to);
     await mkdir(dirname(path), { mode: 0o700, recursive: true });
     await rename(this.#plain(pool, from), path);
@@ -95,7 +95,7 @@ export class CephfsStore implements TreeStore {
 
   /** It stays while it has snapshots. */
   async #removeHolder(pool: PoolSpec, id: string): Promise<void> {
-    if (!isKeptMounted(id) && !snapshotsOf.test(id.split('/')[0] ?? '')) return;
+    if (!staysMounted(id) && !snapshotsOf.test(id.split('/')[0] ?? '')) return;
     await rmdir(dirname(this.#plain(pool, id))).catch((error: unknown) => {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].some((code) => hasCode(error, code))) throw error;
     });
@@ -123,7 +123,7 @@ const hourMs = 3_600_000;
 async function idsIn(root: string, folder: string): Promise<readonly string[]> {
   const names = await namesIn(join(root, folder));
   if (snapshotsOf.test(folder)) return idsOfCopies(root, folder, names);
-  if (!isKeptMounted(`${folder}/x`)) return names.map((name) => `${folder}/${name}`);
+  if (!staysMounted(`${folder}/x`)) return names.map((name) => `${folder}/${name}`);
   const found = names.map(async (name) => {
     const id = `${folder}/${name}`;
     const snapshots = (await namesIn(join(root, id, '.snap'))).filter((each) => each.startsWith(ours));

@@ -14,7 +14,7 @@ import {
 } from '../layout.ts';
 import { isMounted, unmountDevice } from './mounts.ts';
 import { storeNames } from './names.ts';
-import type { Kept, TreeStore } from './store.ts';
+import type { StoredTree, TreeStore } from './store.ts';
 
 export interface MountedDeps {
   /** Pools are mounted here; its parent is the state directory of the daemon. */
@@ -30,13 +30,13 @@ export interface Place {
 }
 
 /** Where volumes are while nobody asks for them in particular. */
-export const isKeptMounted = (id: string): boolean =>
+export const staysMounted = (id: string): boolean =>
   [volumeFolder('container'), volumeFolder('custom')].some((folder) => id.startsWith(`${folder}/`));
 const isTemporary = (id: string): boolean => id.startsWith(`${temporaryFolder}/`);
 /** All others are only ever mounted to be read. */
-export const isWritten = (id: string): boolean => isKeptMounted(id) || isTemporary(id) || id === recordsFolder;
+export const isWritten = (id: string): boolean => staysMounted(id) || isTemporary(id) || id === recordsFolder;
 
-export abstract class MountedTrees<Entry extends Kept = Kept> {
+export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
   readonly #store: TreeStore<Entry>;
   readonly #deps: MountedDeps;
   /** Pools by the directories that they are mounted in. */
@@ -78,7 +78,7 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
 
   async withFiles<T>(path: string, use: () => Promise<T>): Promise<T> {
     const place = this.#placeOf(path);
-    if (place === undefined || isKeptMounted(place.id)) return use();
+    if (place === undefined || staysMounted(place.id)) return use();
     const reader = this.#readers.get(path) ?? { count: 0, ready: this.mountUnlessMounted(place) };
     this.#readers.set(path, reader);
     reader.count += 1;
@@ -109,7 +109,7 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
     // What is deleted is moved there first.
     await this.unmount(source, { goes: isTemporary(target.id) });
     await this.#store.rename(source.pool, source.id, target.id);
-    if (!isKeptMounted(target.id)) return;
+    if (!staysMounted(target.id)) return;
     await this.mount(target).catch(async (error: unknown) => {
       await this.#store.rename(source.pool, target.id, source.id);
       throw error;
@@ -122,7 +122,7 @@ export abstract class MountedTrees<Entry extends Kept = Kept> {
     for (const entry of await this.#store.list(pool)) {
       const { id } = entry;
       const place = { pool, id, path: join(root, id) };
-      if (!isKeptMounted(id)) continue;
+      if (!staysMounted(id)) continue;
       try {
         await this.mend(place, entry);
         await this.mountUnlessMounted(place);

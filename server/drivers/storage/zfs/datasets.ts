@@ -5,7 +5,7 @@ import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { volumeFolder } from '../layout.ts';
 import { patiently } from '../mounted/mounts.ts';
-import type { Kept, TreeStore } from '../mounted/store.ts';
+import type { StoredTree, TreeStore } from '../mounted/store.ts';
 import {
   commands,
   datasetsIn,
@@ -27,7 +27,7 @@ const longMs = 600_000;
 /** Snapshots that are being cloned. */
 const inUse = new Set<string>();
 
-export interface KeptDataset extends Kept {
+export interface TreeDataset extends StoredTree {
   readonly dataset: Dataset;
 }
 
@@ -76,7 +76,7 @@ export async function datasetsBelow(name: string, depth?: number): Promise<reado
 /** A volume that does not change once it is there has one snapshot, and all its copies are clones of that. */
 const isSealed = (id: string): boolean => id.startsWith(`${volumeFolder('image')}/`) || /^[a-z]+-snapshots\//.test(id);
 
-export const zfsStore: TreeStore<KeptDataset> = {
+export const zfsStore: TreeStore<TreeDataset> = {
   async list(pool) {
     const root = datasetOf(pool);
     return (await datasetsBelow(root, 2)).flatMap((dataset) => {

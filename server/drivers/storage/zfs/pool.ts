@@ -21,11 +21,11 @@ import {
   sweepSnapshots,
   unless,
   zfsStore,
-  type KeptDataset,
+  type TreeDataset,
 } from './datasets.ts';
 import { datasetFolders, datasetProblem, poolNameProblem } from './names.ts';
 
-type Trees = MountedTrees<KeptDataset>;
+type Trees = MountedTrees<TreeDataset>;
 
 /** Below this zpool refuses. */
 const smallestPool = 64 * 1_048_576;

@@ -7,12 +7,12 @@ import { copyGuestTreeInto } from '../copy-tree.ts';
 import type { LimitForm, StorageDriver, UnpackImage } from '../driver.ts';
 import { volumeFolder } from '../layout.ts';
 import { run } from '../mounted/mounts.ts';
-import { isKeptMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
+import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 import type { TreeKind } from '../tree-kind.ts';
 import { commands, saysTooSmall } from './commands.ts';
-import { cloneDataset, datasetFor, findDataset, makeDataset, zfsStore, type KeptDataset } from './datasets.ts';
+import { cloneDataset, datasetFor, findDataset, makeDataset, zfsStore, type TreeDataset } from './datasets.ts';
 import {
   applyZfsConfig,
   createZfsPool,
@@ -43,7 +43,7 @@ async function kernelHasZfs(): Promise<boolean> {
   return /\bzfs$/m.test(await readFile('/proc/filesystems', 'utf8'));
 }
 
-export class ZfsTrees extends MountedTrees<KeptDataset> {
+export class ZfsTrees extends MountedTrees<TreeDataset> {
   constructor(deps: MountedDeps) {
     super(zfsStore, deps);
   }
@@ -101,7 +101,7 @@ export class ZfsTrees extends MountedTrees<KeptDataset> {
     return new Map(
       all.flatMap(({ id, dataset: { quota, refquota } }) => {
         const limit = quota || refquota;
-        return isKeptMounted(id) && limit > 0 ? [[id, limit] as const] : [];
+        return staysMounted(id) && limit > 0 ? [[id, limit] as const] : [];
       }),
     );
   }

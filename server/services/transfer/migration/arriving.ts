@@ -67,7 +67,7 @@ export async function announceArrival(
 
 /** Keeps three kinds of the keys that servers write: the origin, the facts of its image and the addresses of its nics if the client
  *  sends them (a move keeps them, a copy is a new machine). Values of the other host (id maps, power, interfaces) are dropped. */
-export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
+export function retainedKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
   const isKept = (key: string): boolean =>
     !isServerKey(key) ||
     key.startsWith('image.') ||
@@ -78,6 +78,6 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
 
 /** Keys of a snapshot from another machine. `ids`: the id map of its files; `[]`: the ids that a container sees. */
 export const receivedSnapshotKeys = (config: ContainerDocument['config'], ids = '[]'): Record<string, string> => ({
-  ...keptKeys(config, false),
+  ...retainedKeys(config, false),
   [idMapKeys.files]: ids,
 });

@@ -22,7 +22,13 @@ import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import { needCheckpoints } from '../../containers/shared/checkpoint.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';
 import { replaceConfig } from '../../shared/patch.ts';
-import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys, receivedSnapshotKeys } from './arriving.ts';
+import {
+  announceArrival,
+  arrivingContainer,
+  arrivingSnapshot,
+  retainedKeys,
+  receivedSnapshotKeys,
+} from './arriving.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove } from './live.ts';
 import { idMapOf, purposeOf } from './lxd/offers.ts';
@@ -117,8 +123,8 @@ function draft(
     devices: body.devices ?? object.devices,
     config: {
       ...(body.config === undefined || body.config === null
-        ? keptKeys(object.config, live === true)
-        : keptKeys(replaceConfig(body.config), true)),
+        ? retainedKeys(object.config, live === true)
+        : retainedKeys(replaceConfig(body.config), true)),
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
       ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
       ...arrivedInstanceId(body.config ?? object.config, plainName(offered) === plainName(name)),

@@ -46,11 +46,11 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
         const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
         const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
         const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;
-        const bring = (part: RefreshPart, context: SagaContext): Promise<void> =>
+        const fill = (part: RefreshPart, context: SagaContext): Promise<void> =>
           isCheap
             ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
             : compareHere(deps, source, { pool: document.pool, volume: refOf(name) }, part, progress, context.signal);
-        await refreshNow(deps, caller, name, document, plan, snapshots, bring, progress, signal);
+        await refreshNow(deps, caller, name, document, plan, snapshots, fill, progress, signal);
       }),
   });
 }

@@ -34,7 +34,7 @@ export async function refreshNow(
   { uuid, pool }: ContainerDocument,
   plan: RefreshPlan,
   offered: readonly SnapshotEntry[],
-  bring: (part: RefreshPart, context: SagaContext) => Promise<void>,
+  fill: (part: RefreshPart, context: SagaContext) => Promise<void>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -49,9 +49,9 @@ export async function refreshNow(
   for (const snapshot of plan.stale.filter((one) => coming.has(one))) await drop(snapshot);
   const params: RefreshParams = { name, uuid, pool, added };
   const work = {
-    bring: async (_params: RefreshParams, context: SagaContext): Promise<void> => {
+    fill: async (_params: RefreshParams, context: SagaContext): Promise<void> => {
       for (const part of plan.parts) {
-        await bring(part, context);
+        await fill(part, context);
         progress.end();
       }
     },

@@ -45,10 +45,10 @@ export function refreshContainer(deps: RefreshDeps, caller: Caller, name: string
   stopped(deps, name);
   return body.source.type === 'copy'
     ? refreshFromHere(deps, caller, name, body)
-    : fromElsewhere(deps, caller, name, body);
+    : refreshFromPeer(deps, caller, name, body);
 }
 
-function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
+function refreshFromPeer(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   return startMigration(deps, {
     description: 'Refreshing container',
     resources: { containers: [containerUrl(name)] },
@@ -118,7 +118,7 @@ async function receiveRefresh(
       ? peer.send({ type: 'answer', version: migrationVersion, format, parts })
       : peer.sendHeader(answerTo(lxd, wanted, 'refresh', pool));
   let isAnswered = false;
-  const bring = async (part: RefreshPart, context: SagaContext): Promise<void> => {
+  const fill = async (part: RefreshPart, context: SagaContext): Promise<void> => {
     if (!isAnswered) await answer();
     isAnswered = true;
     progress.begin(labelOf(refOf(name), part));
@@ -149,5 +149,5 @@ async function receiveRefresh(
     const step = (await peer.receive(MigrationStep)) as MigrationStep;
     if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
   };
-  await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
+  await refreshNow(deps, caller, name, document, plan, arriving, fill, progress, signal);
 }

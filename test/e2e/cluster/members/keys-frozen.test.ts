@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type KeptKeys, keyFilePath } from '../../../../server/membership/keys/key-file.ts';
+import { type StoredKeys, keyFilePath } from '../../../../server/membership/keys/key-file.ts';
 import { readMembership } from '../../../../server/membership/membership.ts';
 import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
 import { type Candidate, done, formCluster } from '../../../support/cluster/form.ts';
@@ -50,8 +50,8 @@ describe.skipIf(etcdMissing() !== undefined)(
     });
 
     const at = (index: number): FrozenMember => members[index] ?? expect.unreachable();
-    const stateOf = ({ dir }: FrozenMember): KeptKeys['state'] =>
-      (JSON.parse(readFileSync(keyFilePath(dir), 'utf8')) as KeptKeys).state;
+    const stateOf = ({ dir }: FrozenMember): StoredKeys['state'] =>
+      (JSON.parse(readFileSync(keyFilePath(dir), 'utf8')) as StoredKeys).state;
     const hasDone = (member: FrozenMember, generation: number): boolean => {
       const state = stateOf(member);
       return state.generation === generation && state.phase === 'done';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keyFilePath, type KeptKeys } from '../../../../server/membership/keys/key-file.ts';
+import { keyFilePath, type StoredKeys } from '../../../../server/membership/keys/key-file.ts';
 import { readMembership } from '../../../../server/membership/membership.ts';
 import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
 import { tokenOf } from '../../../support/cluster/members.ts';
@@ -56,7 +56,8 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
   });
 
   const first = (): Gantryd => members[0]?.daemon ?? expect.unreachable();
-  const keptBy = (daemon: Gantryd): KeptKeys => JSON.parse(readFileSync(keyFilePath(daemon.dir), 'utf8')) as KeptKeys;
+  const keptBy = (daemon: Gantryd): StoredKeys =>
+    JSON.parse(readFileSync(keyFilePath(daemon.dir), 'utf8')) as StoredKeys;
   const newest = (): number => Math.max(...members.map(({ daemon }) => keptBy(daemon).state.generation));
   /** Expects that every member uses the keys of this generation, can write, and sees the writes of the others. */
   const allUse = async (generation: number): Promise<void> => {

@@ -24,15 +24,15 @@ export interface RefreshParams {
 
 export interface RefreshWork {
   /** Fills the added snapshots, in their order, then the volume: each all or nothing. */
-  readonly bring: (params: RefreshParams, context: SagaContext) => Promise<void>;
+  readonly fill: (params: RefreshParams, context: SagaContext) => Promise<void>;
 }
 
-const gone: RefreshWork = { bring: () => Promise.reject(new Error('The source of the copy is gone')) };
+const gone: RefreshWork = { fill: () => Promise.reject(new Error('The source of the copy is gone')) };
 
 /** Rollback removes the added snapshots; a volume that was complete stays refreshed. */
 export function refreshContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
-  { bring }: RefreshWork = gone,
+  { fill }: RefreshWork = gone,
 ): Saga<RefreshParams> {
   const refOf = (name: string, snapshot: string): SnapshotRef => ({ volume: { type: 'container', name }, snapshot });
   return {
@@ -56,7 +56,7 @@ export function refreshContainerSaga(
       },
       {
         name: 'content',
-        execute: bring,
+        execute: fill,
         async undo({ name, pool, added }) {
           const { driver, pool: spec } = deps.pools.use(pool);
           for (const snapshot of added) await driver.deleteSnapshot(spec, refOf(name, snapshot.name));
