@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { hasCode } from '../lib/shared/error-code.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 import { readNames, readRevocationList, type RevocationList } from './revocation-list.ts';
 
@@ -138,7 +139,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
     if (bytes.length > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
     return bytes.toString('latin1');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 // The process of a state directory's daemon: its pid, and waiting for its end.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '../lib/shared/error-code.ts';
 import { askDaemon } from './host-command.ts';
 
 const lookAgainMs = 50;
@@ -31,6 +32,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return hasCode(error, 'EPERM');
   }
 }

@@ -1,6 +1,7 @@
 // Parses untrusted text in a separate thread, with limits of time and memory: the event loop is never blocked.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { hasCode } from '../lib/shared/error-code.ts';
 import { DriverError } from './driver-error.ts';
 import type { ParseJob, ParseReply, ParseRequest } from './parse-jobs.ts';
 
@@ -55,7 +56,7 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
       timer = setTimeout(() => refuse(`it takes more than ${timeoutMs / 1000} s`), timeoutMs);
       worker.once('message', resolve);
       worker.once('error', (error) =>
-        isOutOfMemory(error)
+        hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY')
           ? refuse('it needs more memory than may be spent on it')
           : reject(new DriverError('Failed', `reading ${what} failed`, error)),
       );
@@ -69,9 +70,6 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
     await worker.terminate();
   }
 }
-
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 
 /** The compiled worker is next to this file; when run from TypeScript, it must have been compiled before. */
 function workerUrl(): URL {

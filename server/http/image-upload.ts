@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { hasCode } from '../lib/shared/error-code.ts';
 import { errors, AppError } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
@@ -152,12 +153,8 @@ async function store(source: Readable, path: string, signal: AbortSignal, bound:
     await (bound === undefined ? pipeline(source, file, { signal }) : pipeline(source, bound, file, { signal }));
   } catch (error) {
     await rm(path, { force: true });
-    throw isNoSpace(error) ? errors.internal('Receiving the image failed: the disk is full', error) : error;
+    throw hasCode(error, 'ENOSPC') ? errors.internal('Receiving the image failed: the disk is full', error) : error;
   }
-}
-
-function isNoSpace(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
 }
 
 function first(value: string | string[] | undefined): string | undefined {

@@ -1,6 +1,7 @@
 // Syncs files and directories to the disk, so that acknowledged data survives a power cut.
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from './shared/error-code.ts';
 
 /** Content and attributes of the file. */
 export async function syncFile(path: string): Promise<void> {
@@ -18,7 +19,7 @@ const cannotSyncDirectories: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP',
 /** Syncs the names in the directory, not the contents of its files. */
 export async function syncDirectory(path: string): Promise<void> {
   await syncFile(path).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && cannotSyncDirectories.has(String(error.code)))) throw error;
+    if (!cannotSyncDirectories.has(codeOf(error))) throw error;
   });
 }
 

@@ -1,6 +1,7 @@
 // One call to the daemon: builds the request, limits its time, retries if that is safe, turns every failure into a ClientError. Knows no
 // kinds of objects.
 import type { Readable } from 'node:stream';
+import { codeOf } from '../../lib/shared/error-code.ts';
 import { ClientError, isOverloaded, isUnavailable, remedyFor } from '../client-error.ts';
 import { whenAborted } from '../../lib/shared/abort-calls.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
@@ -105,10 +106,7 @@ const hasTimedOut = (error: unknown): boolean => error instanceof ClientError &&
 
 const isTransient = (error: unknown): boolean =>
   error instanceof ClientError &&
-  (isUnavailable(error) || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(String(errno(error))));
-
-const errno = (error: ClientError): unknown =>
-  error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
+  (isUnavailable(error) || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(codeOf(error.cause)));
 
 /** Within a current span the request is a child span, which the server learns. */
 function inRequestSpan<T>(deps: HttpDeps, call: Call, work: (span: Span | undefined) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 // DIR/cluster/etcd.json: the cluster's etcd that this host runs, so that every start continues the same one.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
 import { clusterDir } from '../../membership/membership.ts';
 
@@ -18,7 +19,7 @@ export async function readEtcdNote(stateDir: string): Promise<EtcdNote | undefin
   try {
     return JSON.parse(await readFile(path, 'utf8')) as EtcdNote;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`Reading ${path} failed`, { cause: error });
   }
 }

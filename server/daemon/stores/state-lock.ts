@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 
 export interface StateLock {
@@ -32,7 +33,7 @@ async function tryLock(stateDir: string): Promise<StateLock | undefined> {
     await bound;
     return { release: () => void server.close() };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    if (hasCode(error, 'EADDRINUSE')) return undefined;
     throw error;
   }
 }

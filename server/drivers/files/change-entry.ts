@@ -1,6 +1,7 @@
 // The frame of every change in a container's tree: finds the entry, refuses kernel files, makes the change, explains a failure.
 import { chownSync, closeSync, constants, fsync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
 import { loadNative, type Native } from './native-calls.ts';
@@ -58,7 +59,7 @@ async function syncPlace(directory: HeldEntry): Promise<void> {
 /** In-memory file systems, and some of the kernel's, have nothing to sync. */
 export async function syncOpen(fd: number): Promise<void> {
   await promisify(fsync)(fd).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
+    if (!hasCode(error, 'EINVAL')) throw error;
   });
 }
 

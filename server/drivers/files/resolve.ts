@@ -1,4 +1,5 @@
 // Walks a path inside a tree part by part, never leaving it: links are read as text and restart at the tree's own root.
+import { codeOf } from '../../lib/shared/error-code.ts';
 import { failWith } from './file-error.ts';
 import type { FileRoot } from './driver.ts';
 import { below, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
@@ -128,8 +129,6 @@ function textOfLink(dir: HeldEntry, name: Buffer): Buffer | undefined {
     throw error;
   }
 }
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 function top(levels: readonly Level[]): Level {
   const level = levels.at(-1);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { codeOf } from '../../lib/shared/error-code.ts';
 import type { Acting } from './change-entry.ts';
 import { below } from './held-entry.ts';
 
@@ -119,5 +120,3 @@ function removeLeftover(path: Buffer): void {
     // Gone already, or a program in the container made a directory of this name.
   }
 }
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

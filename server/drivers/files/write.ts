@@ -1,6 +1,7 @@
 // Writes files of a container's tree: a file keeps its old content until the new one is complete.
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { codeOf } from '../../lib/shared/error-code.ts';
 import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } from './change-entry.ts';
 import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './unnamed-file.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
@@ -111,7 +112,7 @@ function tryToMove({ found, native }: Acting, entry: HeldEntry, spool: Spool, { 
     spool.moveTo(below(found.parent, found.name));
     return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && cannotMakeThere.has(String(error.code)))) throw error;
+    if (!cannotMakeThere.has(codeOf(error))) throw error;
     return false;
   }
 }

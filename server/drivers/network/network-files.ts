@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { ifMissing } from '../../lib/shared/missing-files.ts';
 import { networkName } from '../../api/names.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NamedAcl } from './acl-rules.ts';
@@ -108,7 +109,6 @@ function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    return ifMissing(error);
   }
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
+import { codeOf } from '../../lib/shared/error-code.ts';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { checkReach, lookupWithin, OutOfReach, type Reach } from '../../lib/reach.ts';
 import { DriverError } from '../driver-error.ts';
@@ -260,8 +261,7 @@ const certificateCodes = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAI
 
 function unreachable(url: URL, error: unknown): DriverError {
   if (error instanceof OutOfReach) return new DriverError('Invalid', `cannot ask ${shown(url)}`, error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const hint = certificateCodes.test(code)
+  const hint = certificateCodes.test(codeOf(error))
     ? ': its certificate is not trusted here; give it as source.certificate'
     : '';
   return new DriverError('Failed', `cannot reach ${shown(url)}${hint}`, error);

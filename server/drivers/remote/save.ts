@@ -5,6 +5,7 @@ import type { Hash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { formatBytes } from '../../api/text/byte-size.ts';
 import { DriverError } from '../driver-error.ts';
 import type { RemoteLimits } from './driver.ts';
@@ -96,8 +97,8 @@ export async function saveStream(
     await pipeline(source, hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
   } catch (error) {
     signal.throwIfAborted();
-    const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
-    if (isFull) throw new DriverError('NoSpace', 'cannot write the image: no space is left', error);
+    if (hasCode(error, 'ENOSPC', 'EDQUOT'))
+      throw new DriverError('NoSpace', 'cannot write the image: no space is left', error);
     throw error;
   }
   return bytes;

@@ -2,10 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
-import { hasCode } from './remove-tree.ts';
 import { programEnv } from '../../lib/program-env.ts';
 
 const dayMs = 86_400_000;

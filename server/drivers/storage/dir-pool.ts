@@ -1,6 +1,7 @@
 // Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are tree-driver.ts.
 import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { DriverError } from '../driver-error.ts';
 import {
@@ -13,7 +14,7 @@ import {
   volumeFolder,
   volumePathIn,
 } from './layout.ts';
-import { hasCode, removeTree } from './remove-tree.ts';
+import { removeTree } from './remove-tree.ts';
 import { checkMarker, readMarker, type wantedMarker, writeMarker } from './shared-place.ts';
 
 /** Removes a volume, or whatever else lies at the path; nothing there is fine. */

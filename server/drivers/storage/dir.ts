@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { copyGuestTreeInto, copyTree, shareTree } from './copy-tree.ts';
@@ -9,7 +10,7 @@ import { checkDirPool, createDirPool, createSharedPool, emptyDirPool, mountDirPo
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
 import { poolSource } from './layout.ts';
 import { ProjectQuotas } from './quota/project-quotas.ts';
-import { hasCode, removeTree } from './remove-tree.ts';
+import { removeTree } from './remove-tree.ts';
 import {
   checkMarker,
   type ClusterPart,

@@ -2,6 +2,7 @@
 import { chmod, lstat, readdir, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { isMountedBelow } from './mountinfo.ts';
 
@@ -47,7 +48,7 @@ async function removeEmpty(directory: string): Promise<boolean> {
     return true;
   } catch (error) {
     // Something mounted on it is judged by whoever looks into it.
-    if (!['ENOTEMPTY', 'EEXIST', 'EBUSY'].some((code) => hasCode(error, code))) throw error;
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'EBUSY')) throw error;
     return false;
   }
 }
@@ -113,10 +114,6 @@ async function removeLarge(path: string): Promise<void> {
     else throw error;
     await exec(remove, { timeoutMs: hourMs });
   }
-}
-
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 function isNotEmpty(error: unknown): boolean {

@@ -1,11 +1,11 @@
 // The directory of a pool that every member of a cluster mounts: a marker in it proves to each that it has the same file system.
 import { lstat, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { syncDirectory, writeDurably } from '../../lib/durable-files.ts';
 import { DriverError } from '../driver-error.ts';
 import type { PoolSpec } from './driver.ts';
-import { hasCode } from './remove-tree.ts';
 
 /** The part of this host in its cluster. */
 export interface ClusterPart {

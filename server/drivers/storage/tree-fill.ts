@@ -1,6 +1,7 @@
 // What fills the volumes of trees: an unpacked image, a copy, the files of a folder, or nothing.
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { inSpan } from '../../lib/shared/spans.ts';
@@ -9,7 +10,6 @@ import { syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
 import { createImageCache, type ImageCache } from './image-cache.ts';
 import { snapshotPathIn, volumePathIn } from './layout.ts';
-import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import type { TreeNames } from './tree-names.ts';
 import type { TreeStaging } from './tree-staging.ts';
@@ -143,7 +143,7 @@ export function treeFill({ kind, names, staging, unpackImage, asRoot, log }: Tre
   return { fill, images };
 }
 
-export const isTaken = (error: unknown): boolean => hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST');
+export const isTaken = (error: unknown): boolean => hasCode(error, 'ENOTEMPTY', 'EEXIST');
 
 /** Another member, which knows nothing of this copy, may delete the image in a shared pool meanwhile: the copy may lack files. */
 async function watchIfShared({ tag }: TreeKind, path: string): Promise<() => Promise<void>> {

@@ -1,7 +1,7 @@
 // Where trees have their names: in the directories of a pool, or with what keeps its volumes (logical volumes, datasets), which then
 // mounts each at the path that names it.
 import { lstat, readdir, rename } from 'node:fs/promises';
-import { hasCode } from './remove-tree.ts';
+import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface TreeNames {
   /** Whether the name is taken. */
@@ -30,17 +30,10 @@ export const directoryNames: TreeNames = {
 };
 
 async function exists(path: string): Promise<boolean> {
-  return (await statsOf(path)) !== undefined;
+  return (await lstat(path).catch(ifMissing)) !== undefined;
 }
 
 /** The directory itself, not one that a symbolic link leads to. */
 async function isDirectory(path: string): Promise<boolean> {
-  return (await statsOf(path))?.isDirectory() ?? false;
-}
-
-async function statsOf(path: string) {
-  return lstat(path).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  });
+  return (await lstat(path).catch(ifMissing))?.isDirectory() ?? false;
 }

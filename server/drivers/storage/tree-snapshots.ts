@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } from './driver.ts';
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
-import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
 import type { TreeStaging } from './tree-staging.ts';

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError } from '../driver-error.ts';
 import { temporaryFolder } from './layout.ts';
-import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
 

@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -116,8 +117,7 @@ export async function receiveBackup(
     await pipeline(bodyOf(request), within(room), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
     await rm(path, { force: true });
-    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-    throw isFull ? errors.internal('Receiving the backup failed: the disk is full', error) : error;
+    throw hasCode(error, 'ENOSPC') ? errors.internal('Receiving the backup failed: the disk is full', error) : error;
   }
   const allowHostAccess = isTrue(header('allow-host-access'));
   const upload = {

@@ -1,6 +1,7 @@
 // The certificate that identifies this member to its peers: made for each membership, its key never leaves the host.
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { makeSelfSigned } from '../../lib/self-signed.ts';
 import { clusterDir, memberPairFiles } from '../membership.ts';
@@ -70,7 +71,7 @@ export async function readMemberPair(stateDir: string): Promise<MemberPair | und
     const [certPem, keyPem] = [await readFile(cert, 'utf8'), await readFile(key, 'utf8')];
     return { certPem, keyPem };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`Reading ${cert} and ${key} failed`, { cause: error });
   }
 }

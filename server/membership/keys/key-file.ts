@@ -1,6 +1,7 @@
 // DIR/cluster/keys.json: this member's keys of the cluster, the phase it has reached, and the peers to ask for newer keys.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { clusterDir } from '../membership.ts';
 import type { Keyring, KeyState } from './keyring.ts';
@@ -30,7 +31,7 @@ export async function readKeyFile(stateDir: string): Promise<StoredKeys | undefi
     if (v !== 1 || keyring === undefined || state === undefined) throw new Error('it holds no keys of a cluster');
     return { keyring, state, peers: peers ?? [] };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`Reading ${path} failed`, { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 // The files of images: placed durably, removed, swept and checked at start.
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { DamageCheck, StoredImage } from '../../drivers/image/damage.ts';
 import { moveDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
@@ -44,9 +45,6 @@ async function moveFile(from: string, to: string): Promise<void> {
     if (!hasCode(error, 'ENOENT') || !(await isThere(to))) throw error;
   }
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
 
 /** Idempotent. */
 export async function removeImageFiles(dir: string, fingerprint: string): Promise<void> {

@@ -1,6 +1,7 @@
 // Images in a cluster, where several members have copies: fetches one from another member, changes and deletes it on all that have it.
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -141,7 +142,7 @@ export class MemberImages {
     const { cluster } = this.#deps;
     const begun = await cluster
       .ask<{ readonly id: string }>(member, 'DELETE', pathOf(image))
-      .catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error as Error)));
+      .catch((error: unknown) => (hasCode(error, 'notFound') ? undefined : Promise.reject(error as Error)));
     if (begun === undefined) return;
     const project = encodeURIComponent(projectOf(image));
     const path = `/1.0/operations/${begun.id}/wait?project=${project}`;
@@ -280,5 +281,3 @@ function likeThat(own: ImageDocument, other: ImageDocument): ImageDocument {
 
 const pathOf = (image: string, part = ''): string =>
   `/1.0/images/${plainName(image)}${part}?project=${encodeURIComponent(projectOf(image))}`;
-
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'notFound';

@@ -1,7 +1,7 @@
 // The files of copied records in a pool's directory: written atomically, read, listed, removed.
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../drivers/storage/remove-tree.ts';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import {
   copiedKinds,
@@ -11,7 +11,7 @@ import {
   type CopiedRecord,
   type RecordName,
 } from './copied-records.ts';
-import { readIfThere } from '../../lib/shared/missing-files.ts';
+import { readIfThere, ifMissing } from '../../lib/shared/missing-files.ts';
 
 const pathOf = (directory: string, { kind, name }: RecordName): string => join(directory, kind, fileOf(name));
 
@@ -88,9 +88,6 @@ function attempt<T>(work: () => T): T | undefined {
 }
 
 async function filesOf(directory: string, kind: CopiedKind): Promise<readonly string[]> {
-  const files = await readdir(join(directory, kind)).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  });
-  return files.filter((file) => file.endsWith('.json'));
+  const files = await readdir(join(directory, kind)).catch(ifMissing);
+  return (files ?? []).filter((file) => file.endsWith('.json'));
 }

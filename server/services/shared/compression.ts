@@ -5,6 +5,7 @@ import { constants } from 'node:fs';
 import { access, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import { confined, filter } from '../../lib/confined.ts';
@@ -87,7 +88,9 @@ export async function packInto(
     await file.sync();
     await syncDirectory(dirname(path));
   } catch (error) {
-    throw isFull(error) ? new DriverError('NoSpace', `cannot write ${path}: no space is left`, error) : error;
+    throw hasCode(error, 'ENOSPC', 'EDQUOT')
+      ? new DriverError('NoSpace', `cannot write ${path}: no space is left`, error)
+      : error;
   } finally {
     await file.close();
   }
@@ -151,8 +154,4 @@ async function through(
     kill();
     await ended.catch(() => {});
   }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

@@ -1,4 +1,5 @@
 // Translates errors of drivers, records and store into the API's errors; server/api/errors.ts has their statuses.
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { AppError, type ErrorCode } from '../../api/errors.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import { RecordConflict } from '../../records/records.ts';
@@ -14,7 +15,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof StoreError) return as(fromStore(error), error);
   if (error instanceof RecordConflict) return as('conflict', error);
   if (error instanceof ChangeTooLarge) return as('badRequest', error);
-  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+  if (hasCode(error, 'ENOSPC'))
     return new AppError('diskFull', 'No space is left on a disk of the server: delete what is not needed', {
       cause: error,
     });

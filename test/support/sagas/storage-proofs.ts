@@ -207,9 +207,9 @@ export const storageProofs = {
   'container-refresh': [
     proof(undone, (at) => {
       const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
-      const bring = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
+      const fill = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
       const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
-      return { saga: refreshContainerSaga(at, { bring }), params };
+      return { saga: refreshContainerSaga(at, { fill }), params };
     }),
   ],
   'volume-receive': [

@@ -3,6 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { readProc, readProcess } from '../../../lib/shared/processes.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -79,7 +80,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    if (hasCode(error, 'ESRCH')) return false;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 // Finds, reads, writes and removes cgroups of both versions by path. Knows nothing of containers' configuration.
 import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
 
@@ -114,7 +115,7 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
         return false;
       } catch (error) {
         // The kernel lacks the file, or the group is gone.
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        if (hasCode(error, 'ENOENT')) return false;
         failure = error;
         return true;
       }
@@ -198,7 +199,7 @@ function removeDir(dir: string): boolean {
     rmdirSync(dir);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return hasCode(error, 'ENOENT');
   }
 }
 

@@ -1,6 +1,7 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import {
   commands,
@@ -32,7 +33,7 @@ import type { DirStorageDeps } from '../dir.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
-import { hasCode, removeTree } from '../remove-tree.ts';
+import { removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;

@@ -2,10 +2,10 @@
 // come along. Nothing is reached by a path that a guest could turn elsewhere meanwhile.
 import { constants } from 'node:fs';
 import { access, open, rmdir, type FileHandle } from 'node:fs/promises';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { DriverError } from '../../driver-error.ts';
 import { commands, countSubvolumes } from './commands.ts';
 import { run } from './pool.ts';
-import { hasCode } from '../remove-tree.ts';
 
 /** More than any engine of containers makes; a guest can make them without end. */
 const maxNested = 10_000;
@@ -99,7 +99,7 @@ async function openBelow(path: string, parts: readonly string[]): Promise<FileHa
     try {
       handle = await open(`${ofFd(before)}/${part}`, flags | constants.O_NOFOLLOW);
     } catch (error) {
-      throw hasCode(error, 'ENOENT') || hasCode(error, 'ELOOP') || hasCode(error, 'ENOTDIR') ? moved(part) : error;
+      throw hasCode(error, 'ENOENT', 'ELOOP', 'ENOTDIR') ? moved(part) : error;
     } finally {
       await before.close();
     }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -16,7 +17,6 @@ import { moveDurably } from '../../../lib/durable-files.ts';
 import { attachedLoop, freeSize, hasLoopFile, loopFileOf } from '../loop-file.ts';
 import { mountedAt } from '../mountinfo.ts';
 import { wipeDevice } from '../mounted/mounts.ts';
-import { hasCode } from '../remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;
 const mkfsMs = 600_000;

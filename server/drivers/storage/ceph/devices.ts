@@ -1,8 +1,8 @@
 // Images of RBD as block devices of the kernel.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { hasCode } from '../remove-tree.ts';
 import { codes, commands, secondProtocol, type Cluster } from './commands.ts';
 
 export interface MappedImage {
@@ -26,11 +26,8 @@ const folder = '/sys/bus/rbd/devices';
 
 export const kernelDevices: RbdDevices = {
   async list() {
-    const numbers = await readdir(folder).catch((error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw error;
-    });
-    return (await Promise.all(numbers.map(mappedAs))).flatMap((each) => each ?? []);
+    const numbers = await readdir(folder).catch(ifMissing);
+    return (await Promise.all((numbers ?? []).map(mappedAs))).flatMap((each) => each ?? []);
   },
   async map(cluster, image, readOnly) {
     const map = async (...options: readonly string[]): Promise<string> =>
@@ -53,7 +50,6 @@ async function mappedAs(number: string): Promise<MappedImage | undefined> {
     const [fsid, pool, name] = [await read('cluster_fsid'), await read('pool'), await read('name')];
     return { fsid, image: `${pool}/${name}`, device: `/dev/rbd${number}` };
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    return ifMissing(error);
   }
 }

@@ -3,13 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { exec } from '../../../lib/exec.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, recordsFolder } from '../layout.ts';
 import type { StoredTree, TreeStore } from '../mounted/store.ts';
 import { staysMounted } from '../mounted/trees.ts';
-import { hasCode, removeTree } from '../remove-tree.ts';
+import { removeTree } from '../remove-tree.ts';
 import { commands } from './commands.ts';
 
 /** Names of our snapshots begin so: the cluster makes some on its own (snap_schedule). Those of copies and exports in progress have no id. */
@@ -97,7 +98,7 @@ export class CephfsStore implements TreeStore {
   async #removeHolder(pool: PoolSpec, id: string): Promise<void> {
     if (!staysMounted(id) && !snapshotsOf.test(id.split('/')[0] ?? '')) return;
     await rmdir(dirname(this.#plain(pool, id))).catch((error: unknown) => {
-      if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].some((code) => hasCode(error, code))) throw error;
+      if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
     });
   }
 
@@ -146,7 +147,7 @@ async function idsOfCopies(root: string, folder: string, volumes: readonly strin
 
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   });
 }

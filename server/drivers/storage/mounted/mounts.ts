@@ -1,10 +1,10 @@
 // Whether something is mounted at the path of a volume, how it is unmounted, and how long what was just let go is waited for.
 import { readFile, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import { mountedAt } from '../mountinfo.ts';
-import { hasCode } from '../remove-tree.ts';
 
 const longMs = 600_000;
 
@@ -39,9 +39,7 @@ export async function unmountDevice(path: string, { goes = false } = {}): Promis
       if (!saysBusy(error)) throw error;
       throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`, error);
     });
-  await rmdir(path).catch((error: unknown) => {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  });
+  await rmdir(path).catch(ifMissing);
 }
 
 /** The device was that of a pool until now: its labels would pass for something that somebody needs. */

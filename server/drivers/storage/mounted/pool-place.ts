@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, volumeFolder } from '../layout.ts';
 import { loopFileOf } from '../loop-file.ts';
-import { hasCode } from '../remove-tree.ts';
 import type { TreeStore } from './store.ts';
 
 /** Where what holds the volumes is; `given`: it was there before the pool, under the name in `source`. */

@@ -2,8 +2,8 @@
 // leads out of it.
 import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import { DriverError } from '../../driver-error.ts';
-import { hasCode } from '../remove-tree.ts';
 import type { QuotaCalls } from './calls.ts';
 
 /** O_PATH, which Node does not name: nothing is opened, so pipes and devices are not touched. */
@@ -71,7 +71,6 @@ function openEntry(parent: number, name: Buffer, device: number): Found | undefi
       closeSync(held);
     }
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    return ifMissing(error);
   }
 }

@@ -1,9 +1,9 @@
 // Limits of directories by project quotas: every tree of a pool has a project of its own, which all that is made in it inherits.
 import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { DriverError } from '../../driver-error.ts';
 import { volumeFolder } from '../layout.ts';
-import { hasCode } from '../remove-tree.ts';
 import { adoptTree } from './adopt.ts';
 import { loadQuotaCalls, type QuotaCalls } from './calls.ts';
 
@@ -180,7 +180,7 @@ function ifThere<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].some((code) => hasCode(error, code))) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
     throw error;
   }
 }

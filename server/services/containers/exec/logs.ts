@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName, projectName } from '../../../api/names.ts';
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
@@ -106,5 +107,4 @@ async function namesIn(dir: string): Promise<readonly string[]> {
   }
 }
 
-export const isNotThere = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));
+export const isNotThere = (error: unknown): boolean => hasCode(error, 'ENOENT', 'ENOTDIR');

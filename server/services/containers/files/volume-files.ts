@@ -2,6 +2,7 @@
 // them, so none is trusted to be a plain file.
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 import { errors } from '../../../api/errors.ts';
 import type { FileRoot } from '../../../drivers/files/driver.ts';
 import { readEntry } from '../../../drivers/files/read.ts';
@@ -61,7 +62,7 @@ async function putWhole(volume: string, path: string, bytes: Buffer): Promise<vo
 
 async function readWhole(root: FileRoot, path: string, limit: number): Promise<Buffer | undefined> {
   const entry = await readEntry(root, Buffer.from(path)).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'NotFound') return undefined;
+    if (hasCode(error, 'NotFound')) return undefined;
     throw error;
   });
   if (entry === undefined) return undefined;

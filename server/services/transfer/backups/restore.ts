@@ -19,7 +19,7 @@ import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { expand } from '../../shared/expand.ts';
 import { isUntrustedSource } from '../migration/untrusted-source.ts';
-import { announceArrival, arrivingContainer, arrivingSnapshot, keptKeys } from '../migration/arriving.ts';
+import { announceArrival, arrivingContainer, arrivingSnapshot, retainedKeys } from '../migration/arriving.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
@@ -157,7 +157,7 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
     architecture: checkArchitecture(saved.architecture, deps.architecture),
     profiles: saved.profiles,
     config: {
-      ...withoutTaken(deps, keptKeys(saved.config, true)),
+      ...withoutTaken(deps, retainedKeys(saved.config, true)),
       ...(template === undefined ? {} : { [applyTemplateKey]: template }),
       [idMapKeys.files]: ownersIn(saved),
     },

@@ -7,7 +7,7 @@ import type {
   ContainerSnapshotOffer,
 } from '../../../api/container/migration-messages.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -24,7 +24,7 @@ import { isLive, withCheckpoint } from './live.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Peer } from './peer.ts';
 import { memoryRounds } from './memory-rounds.ts';
-import { ownersOf } from './owners.ts';
+import { ownersOf, treeOf } from './owners.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
 import { dropCheckpoint } from '../../containers/power/container-drop-state.ts';
@@ -136,11 +136,6 @@ export function migrateSnapshot(
       }),
   });
 }
-
-const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
-  volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
-});
 
 /** Native streams contain the ids on disk, so they are offered only if these are the container's own. */
 async function headOf(

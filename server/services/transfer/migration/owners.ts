@@ -1,7 +1,7 @@
 // Describes the owners of a container's files to other hosts: as the container sees them.
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExportForm, TreeRef } from '../../../drivers/storage/driver.ts';
+import type { ExportForm, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { treeOnDisk } from '../../containers/files/file-tree.ts';
 import { readyContainer } from '../../shared/find-container.ts';
@@ -9,6 +9,11 @@ import { filesAt } from '../../storage/pools.ts';
 import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
+
+export const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
+  volume,
+  ...(snapshot === undefined ? {} : { snapshot }),
+});
 
 /** Undefined if owners on disk are already the ones that the container sees, as on every host that maps ids on mount. */
 export async function ownersOf(

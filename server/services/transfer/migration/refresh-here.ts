@@ -11,10 +11,10 @@ import { copyOrigin } from '../../containers/create/copy.ts';
 import { withRootIn } from '../../containers/shared/draft.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { receivedSnapshotKeys } from './arriving.ts';
-import { ownersOf } from './owners.ts';
+import { ownersOf, treeOf } from './owners.ts';
 import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type RefreshPart } from './refresh-plan.ts';
-import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './refresh-run.ts';
 import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
 
 export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {

@@ -1,7 +1,7 @@
 // The part of a refresh that does not depend on the source: deletes stale snapshots and adds new trees, all or nothing.
 import { errors } from '../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import type { TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -21,10 +21,6 @@ export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' 
   ConnectDeps;
 
 export const refOf = (name: string): VolumeRef => ({ type: 'container', name });
-export const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
-  volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
-});
 
 /** The caller holds the locks. Stale snapshots with a name that is added again are deleted first, others once everything has arrived. */
 export async function refreshNow(

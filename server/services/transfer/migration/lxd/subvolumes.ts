@@ -2,7 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../../../../drivers/driver-error.ts';
-import type { HeldTree, SubvolumeStreams, TreeRef, VolumeRef } from '../../../../drivers/storage/driver.ts';
+import type { HeldTree, SubvolumeStreams } from '../../../../drivers/storage/driver.ts';
+import { treeOf } from '../owners.ts';
 import { listOf, subvolumesIn } from './subvolume-list.ts';
 import type { Progress, Streams, Trees } from './trees.ts';
 
@@ -37,11 +38,6 @@ export async function sendSubvolumes(
   };
   await streamsOf(parts).send(pool, trees, send, signal);
 }
-
-const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
-  volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
-});
 
 /** Makes the volume, which is not there yet. After a throw some of it may be: the caller deletes the volume with its snapshots. */
 export async function receiveSubvolumes(
