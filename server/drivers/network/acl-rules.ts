@@ -29,7 +29,7 @@ export function aclChains(network: string, plan: AclPlan): readonly string[] {
     ...rulesChain(network, plan),
     ...block('acl_in', [hook('input'), ...serviceRules(from, 'in'), `${from} jump acl`]),
     ...block('acl_out', [hook('output'), ...serviceRules(to, 'out'), `${to} jump acl`]),
-    // Frames between two ports of the bridge come by here under br_netfilter alone.
+    // Under br_netfilter, frames between two ports of the bridge pass here too.
     ...block('acl_fwd', [hook('forward'), `${from} ${to} accept`, `${from} jump acl`, `${to} jump acl`]),
   ];
 }
@@ -51,7 +51,7 @@ const block = (name: string, rules: readonly string[]): readonly string[] => [
   '}',
 ];
 
-/** What a network needs of its host whatever its ACLs say: addresses, names, neighbours, news of failed packets. */
+/** Traffic that a network always needs, whatever its ACLs: DHCP, DNS, neighbour discovery, ICMP errors. */
 function serviceRules(at: string, way: 'in' | 'out'): readonly string[] {
   const port = way === 'in' ? 'dport' : 'sport';
   const neighbours = way === 'in' ? 'nd-router-solicit' : 'echo-request, nd-router-advert';
@@ -80,7 +80,7 @@ function rulesOf(network: string, { acls }: AclPlan, action: AclAction): readonl
   );
 }
 
-/** Egress is what containers send: it comes in by the bridge. */
+/** Egress is traffic from containers: it enters through the bridge. */
 const interfaceOf = (network: string, direction: AclDirection): string =>
   `${direction === 'egress' ? 'iifname' : 'oifname'} "${network}"`;
 
@@ -90,7 +90,7 @@ const verdictOf = (action: AclAction): string => (action === 'allow' ? 'accept' 
 const defaultRule = (network: string, direction: AclDirection, { action, logged }: AclDefault): string =>
   `${interfaceOf(network, direction)} ${logged ? logTo(`${network}-default-${direction}`) : ''}${verdictOf(action)}`;
 
-/** The rule for packets of that family, with a space at its end; undefined: it has none. Without addresses it is one for both. */
+/** The rule for packets of that family, with a trailing space; undefined if it has none. A rule without addresses applies to both. */
 function matchOf(rule: NetworkAclRule, family: IpFamily | undefined): string | undefined {
   const [from, to] = [subjectRanges(rule.source), subjectRanges(rule.destination)];
   const isOfOne = from.length + to.length > 0;

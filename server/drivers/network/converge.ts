@@ -82,7 +82,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await files.write(plan.name, { ...record, external: plan.external, creating: false });
 }
 
-/** Waits for all, then throws the first error: nothing continues behind the back of the caller's undo. */
+/** Waits for all, then throws the first error, so that nothing still runs while the caller undoes the changes. */
 async function all(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === 'rejected') throw result.reason;
@@ -153,7 +153,7 @@ async function setPorts(
   if (args.length > 0) await ovs(`set the ports of network ${plan.name}`, args, signal);
 }
 
-/** The same after every restart, else the bridge would take that of its lowest port and clients lose their gateway. */
+/** Stable over restarts. Otherwise the bridge takes the address of its lowest port, and clients lose their gateway. */
 async function stableHwaddr(ownerId: string, name: string): Promise<string> {
   const machine = await readFile('/etc/machine-id', 'utf8').catch(() => '');
   const hash = createHash('sha256').update(`${machine}\n${ownerId}\n${name}`).digest('hex');

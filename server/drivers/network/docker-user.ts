@@ -1,5 +1,4 @@
-// Lets a network through the firewall of docker, which drops forwarded traffic of others: two rules in the chain that docker reserves for
-// others.
+// Lets a network through docker's firewall, which drops forwarded traffic of others: two rules in the chain that docker leaves to users.
 import type { Log } from '../../lib/log.ts';
 import { exec } from '../../lib/exec.ts';
 import { errorText } from '../../lib/shared/reason.ts';

@@ -70,7 +70,7 @@ function forwardRules(name: string, families: readonly FamilyPlan[]): string[] {
   return rules;
 }
 
-/** The first of these rules to match wins, so the order is one of priorities around 100, where everybody else's rules are. */
+/** The first matching rule wins, so priorities are near 100, where other programs have theirs. */
 function natChain(plan: NetworkPlan, order: 'before' | 'after'): string[] {
   const rules = plan.families
     .filter((family) => family.nat && family.natOrder === order)

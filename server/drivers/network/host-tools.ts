@@ -27,7 +27,7 @@ export async function findTool(tool: HostTool): Promise<string> {
   );
 }
 
-/** Runs ip or nft, which leave no process behind: their output is whole when their pipes have closed, and only then. */
+/** Runs ip or nft. They leave no process behind, so their output is complete when their pipes close. */
 export async function runTool(
   tool: 'ip' | 'nft',
   args: readonly string[],
@@ -98,8 +98,7 @@ export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
   return parseLinks(await dump(['-j', '-d', '-s', 'addr', 'show'], signal));
 }
 
-/** undefined when there is no interface of that name. */
-/** Reads the address of any interface of the host from the kernel's own file, at once. */
+/** The hardware address of any interface of the host, from the kernel's own file; undefined if there is no such interface. */
 export function readHwaddr(name: string): string | undefined {
   if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
   try {
@@ -119,7 +118,7 @@ export async function readRoutes(family: '-4' | '-6', args: readonly string[], s
   return parseRoutes(await dump(['-j', family, 'route', 'show', ...args], signal));
 }
 
-/** The kernel breaks a list off when interfaces change meanwhile, and the list then lacks some: it is asked for again.
+/** The kernel truncates a list if interfaces change meanwhile; the list is then read again.
  *  Empty when the interface that was asked for does not exist. */
 async function dump(args: readonly string[], signal: AbortSignal | undefined): Promise<string> {
   for (let left = 50; ; left--) {

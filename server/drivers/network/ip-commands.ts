@@ -103,7 +103,7 @@ function linkStateType(flags: readonly string[]): NetworkState['type'] {
   return flags.includes('BROADCAST') ? 'broadcast' : 'unknown';
 }
 
-/** undefined for ends of container cables: they are no interfaces of the host's own. `mark`: the alias of our own bridges. */
+/** Undefined for the host ends of containers' nics, which are not interfaces of the host's own. `mark`: the alias of our bridges. */
 export function hostInterface(link: Link, mark = ''): HostInterface | undefined {
   if (link.kind === 'veth') return undefined;
   const kinds: Readonly<Record<string, HostInterface['type']>> = {

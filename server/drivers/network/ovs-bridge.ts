@@ -1,8 +1,8 @@
-// A network's bridge as Open vSwitch has it (`bridge.driver=openvswitch`): its mark is in the database of the switch, and so are its ports.
+// A network's bridge in Open vSwitch (`bridge.driver=openvswitch`): the switch's database has its mark and its ports.
 import { isOvsBridge, ovs } from '../openvswitch.ts';
 import type { NetworkPlan } from './config.ts';
 
-/** What switches the frames: the kernel, or (for tests, where the kernel cannot) the switch itself. It sees no finished checksums of containers. */
+/** The datapath: the kernel, or the switch itself for tests on kernels without one. The latter sees unfinished checksums of containers. */
 export type Datapath = 'system' | 'netdev';
 
 export interface OvsBridge {
@@ -20,7 +20,7 @@ export async function readOvsBridge(name: string): Promise<OvsBridge | undefined
   return { mark: mark.trim(), ports: ports.split('\n').filter((line) => line !== '') };
 }
 
-/** Arguments of ovs-vsctl that make the bridge, or give it what differs. Pure. */
+/** Arguments of ovs-vsctl that create the bridge, or change what differs. Pure. */
 export function bridgeArguments(plan: NetworkPlan, hwaddr: string, mark: string, datapath: Datapath): string[] {
   const { name, mtu } = plan;
   const make = `--may-exist add-br ${name}`;

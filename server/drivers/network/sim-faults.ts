@@ -20,7 +20,7 @@ export interface SimNetworkFault extends InjectedFault<SimNetworkOperation> {
 export class SimNetworkFaults {
   readonly #faults = new SimFaultList<SimNetworkFault>();
 
-  /** Returns what takes the fault back. */
+  /** Returns a function that removes the fault. */
   inject(fault: SimNetworkFault): () => void {
     return this.#faults.inject(fault);
   }

@@ -7,7 +7,7 @@ export type Random = () => number;
 
 const tries = 100;
 
-/** What of these texts (addresses, subnets, `default`, `none`) takes up room. A default route takes none. */
+/** The address ranges among these texts (addresses, subnets, `default`, `none`). A default route occupies none. */
 export function takenSubnets(texts: Iterable<string>): Cidr[] {
   const out: Cidr[] = [];
   for (const text of texts) {

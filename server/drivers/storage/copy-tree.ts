@@ -95,7 +95,7 @@ export async function copyGuestTreeInto(
   }
 }
 
-/** How the program ended, as the error that it may be. */
+/** Resolves with the program's end as an ExecError; its code is 0 on success. */
 export async function ended(child: ChildProcess, program: string, what: string): Promise<ExecError> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

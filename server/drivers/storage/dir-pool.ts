@@ -17,10 +17,10 @@ import {
 import { removeTree } from './remove-tree.ts';
 import { checkMarker, readMarker, type wantedMarker, writeMarker } from './shared-place.ts';
 
-/** Removes a volume, or whatever else lies at the path; nothing there is fine. */
+/** Removes a volume or any other entry at the path; succeeds if there is none. */
 export type RemoveVolume = (path: string) => Promise<void>;
 
-/** Idempotent: a directory that holds nothing but our own empty folders is a pool already. */
+/** Idempotent: a directory with only our own empty folders already counts as a pool. */
 export async function createDirPool(root: string, source: string, name: string): Promise<void> {
   const isOwn = source === join(root, name);
   if (isOwn) await mkdir(source, { recursive: true, mode: 0o711 });
@@ -106,7 +106,7 @@ export async function mountDirPool(
   if (failure !== undefined) throw failure;
 }
 
-/** A restore that a crash cut short: the old volume returns to its place, or (the new one is there) is a leftover. */
+/** Ends a restore that a crash interrupted: the old volume returns to its place, or is a leftover if the new one is in place. */
 async function putBack(
   source: string,
   busy: ReadonlySet<string>,
@@ -148,7 +148,7 @@ async function checkPlace(root: string, source: string, name: string, isOwn: boo
     throw new DriverError('Invalid', `config.source: ${source} of pool ${name} leads into the state of the daemon`);
 }
 
-/** What is in the directory besides our own empty folders. */
+/** The entries of the directory, without our own empty folders. */
 export async function foreignContent(source: string): Promise<string | undefined> {
   for (const entry of await readdir(source)) {
     if (!poolFolders.includes(entry)) return entry;
@@ -158,7 +158,7 @@ export async function foreignContent(source: string): Promise<string | undefined
   return undefined;
 }
 
-/** Makes the folders of layout.ts; nobody but the daemon sees what is in them. */
+/** Creates the folders of layout.ts; only the daemon can list them. */
 export async function makeFolders(source: string): Promise<void> {
   await chmod(source, 0o711);
   for (const folder of poolFolders) {

@@ -137,7 +137,7 @@ async function deleteSharedPool(source: string, pool: PoolSpec, cluster: Cluster
   await removeMarker(source);
 }
 
-/** Looks at no disk. */
+/** Does not access the disk. */
 export function fillDirConfig(root: string, pool: PoolSpec): Record<string, string> {
   if ((pool.config['size'] ?? '') !== '')
     throw new DriverError('Invalid', 'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for one');

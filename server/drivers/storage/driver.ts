@@ -9,11 +9,11 @@ export interface PoolSpec {
 export interface VolumeRef {
   readonly type: 'container' | 'image' | 'custom';
   readonly name: string;
-  /** What it is made like; of no meaning for a volume that is there. */
+  /** Applies at creation only. */
   readonly shape?: VolumeShape;
 }
 
-/** For drivers whose volumes have file systems of their own; the pool says what is left out. */
+/** For drivers whose volumes have their own file systems; the pool's values apply to what is absent. */
 export interface VolumeShape {
   readonly bytes?: number;
   readonly fileSystem?: string;
@@ -121,7 +121,7 @@ export interface StorageCapabilities {
   readonly cheapCopies: boolean;
   /** Volumes can be limited in size; see `canLimit`. */
   readonly quotas: boolean;
-  /** Volumes can be kept as they were. */
+  /** Volumes can have snapshots. */
   readonly snapshots: boolean;
   /** Each volume has a file system of its own, which is synced alone. */
   readonly ownFileSystems?: boolean;
@@ -175,7 +175,7 @@ type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
 export interface StorageDriver {
   readonly name: string;
   readonly capabilities: StorageCapabilities;
-  /** Resolves when nothing continues behind an answer any more. */
+  /** Resolves when no work continues in the background. */
   close?(): Promise<void>;
   /** The config with driver defaults filled in (for example `source`). Throws DriverError Invalid with path and remedy. */
   fillConfig(pool: PoolSpec): Promise<Record<string, string>>;
@@ -211,7 +211,7 @@ export interface StorageDriver {
   listVolumes(pool: PoolSpec): Promise<readonly VolumeRef[]>;
   /** Whether limits of volumes hold in the pool, as found when it was made or mounted. Absent: as in all pools of the driver. */
   readonly canLimit?: (pool: PoolSpec) => boolean;
-  /** Bytes that the volume takes, where that is known without reading it. */
+  /** Bytes that the volume uses, if known without reading it. */
   readonly usedBytes?: (pool: PoolSpec, volume: VolumeRef) => Promise<number | undefined>;
   /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported where none holds. */
   limitVolume(pool: PoolSpec, volume: VolumeRef, bytes: number | undefined, how?: LimitForm): Promise<void>;

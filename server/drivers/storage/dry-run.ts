@@ -1,5 +1,5 @@
-// A storage driver that keeps nothing: pools and volumes are wherever records say that they are. For a server that is a copy of
-// another one. What the disks of that one would refuse it cannot know.
+// A storage driver that keeps nothing: it accepts the pools and volumes of the records. Dry runs on a copy of another server use it; it
+// cannot know what that server's disks would refuse.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';

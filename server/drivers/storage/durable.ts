@@ -21,7 +21,8 @@ type Durable = Pick<
 
 const isSynced = (pool: PoolSpec): boolean => isTrue(pool.config['sync.volumes'] ?? '');
 
-/** The same methods (a container's name is left to the record's own sync, which on one file system takes it along), each resolving when what it has done survives a power cut as far as this pool promises. */
+/** The same methods, each resolving when its effect survives a power cut as far as this pool promises. The sync of a container's record
+ *  also covers its name, on one file system. */
 export function durably(rootOf: (pool: PoolSpec) => string, driver: Durable): Durable {
   const whole = (pool: PoolSpec): Promise<void> => syncTree(rootOf(pool), new AbortController().signal);
   const wholeIfWanted = async (pool: PoolSpec): Promise<void> => {

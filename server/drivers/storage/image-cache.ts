@@ -11,7 +11,7 @@ export interface ImageCache {
 
 export interface ImageSteps {
   readonly has: () => Promise<boolean>;
-  /** Calls `use` when the files are there, and keeps them for later. */
+  /** Calls `use` once the files are there, and keeps them for later. */
   readonly unpack: (use: (path: string) => Promise<void>) => Promise<void>;
   /** `path`: where the image is now. */
   readonly use: (path: string) => Promise<void>;

@@ -1,4 +1,4 @@
-// Where a directory pool keeps what, and which volume names are safe as file names; touches no file.
+// The layout of a directory pool, and the volume names that are safe as file names; touches no file.
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import type { PoolSpec, SnapshotRef, VolumeRef } from './driver.ts';

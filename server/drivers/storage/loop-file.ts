@@ -18,7 +18,7 @@ export function defaultSize(freeBytes: number): string | undefined {
 export const loopFileOf = (root: string, { name }: Pick<PoolSpec, 'name'>): string =>
   join(dirname(root), 'disks', `${name}.img`);
 
-/** For a pool whose size nobody said. Throws Invalid. */
+/** The default size of a pool. Throws Invalid if too little space is free. */
 export async function freeSize(root: string): Promise<string> {
   const { bavail, bsize } = await statfs(dirname(root));
   const size = defaultSize(bavail * bsize);
@@ -34,7 +34,7 @@ export async function makeLoopFile(file: string, bytes: number): Promise<void> {
   await exec(['truncate', `--size=${bytes}`, file]);
 }
 
-/** The loop device on the file, which is attached when it is not yet. */
+/** The loop device of the file; attaches one if needed. */
 export async function attachedLoop(file: string): Promise<string> {
   const [device] = await loopsOn(file);
   return device ?? (await exec(['losetup', '--find', '--show', file])).stdout.trim();
@@ -45,7 +45,7 @@ async function loopsOn(file: string): Promise<readonly string[]> {
   return stdout.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
 }
 
-/** Nothing there is fine. */
+/** Succeeds if there is none. */
 export async function removeLoopFile(file: string): Promise<void> {
   if (!(await hasLoopFile(file))) return;
   for (const device of await loopsOn(file)) await exec(['losetup', '--detach', device]);

@@ -7,7 +7,7 @@ export async function isInstalled(program: string): Promise<boolean> {
   return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
 }
 
-/** The first program that is missing, with what to do; undefined: all are there. Each with the package that brings it. */
+/** The first missing program, with the package to install; undefined if none is missing. */
 export async function missingProgram(
   programs: readonly (readonly [program: string, from: string])[],
 ): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// Runs rsync for one tree, with its other end behind a stream: what a real LXD does for trees that migrate. Both ends must be started alike.
+// Runs rsync for one tree over a stream to the other host, as LXD migrates trees. Both ends need the same options.
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,7 +26,7 @@ export const featureArgs = (features: readonly RsyncFeature[]): readonly string[
   ...(features.includes('compress') ? ['--compress', '--compress-level=2'] : []),
 ];
 
-/** `path` becomes what the other end sends. It can write nowhere else. */
+/** Makes `path` equal to what the other end sends. The other end can write nowhere else. */
 export function receiving(path: string, features: readonly RsyncFeature[]): ConfinedCommand {
   const argv = ['rsync', '--server', '-vlogDtpre.iLsfx', ...common, ...featureArgs(features), '.', `${path}/`];
   return { argv, confinement: { reads: [path], writes: [path], keeps: keptToWrite } };

@@ -26,10 +26,10 @@ interface Marker {
 /** Pure. */
 export const isShared = ({ config }: Pick<PoolSpec, 'config'>): boolean => isTrue(config['source.shared'] ?? '');
 
-/** What a member calls its temporary files, so that no other one removes them. Pure. */
+/** The name prefix of a member's temporary files; other members leave files with it alone. Pure. */
 export const tagOf = (cluster: ClusterPart | undefined): string => (cluster === undefined ? '' : `m${cluster.member}-`);
 
-/** The cluster that the pool is of, and the id of the pool. Throws Invalid outside a cluster. */
+/** The pool's cluster and id. Throws Invalid outside a cluster. */
 export function wantedMarker(pool: PoolSpec, cluster: ClusterPart | undefined): Marker {
   if (cluster === undefined)
     throw new DriverError(
@@ -55,7 +55,7 @@ export async function readMarker(source: string): Promise<Marker | undefined> {
   }
 }
 
-/** The first member has made the place; nothing else is in it. */
+/** The first member created the directory, and nothing else is in it. */
 export async function writeMarker(source: string, marker: Marker): Promise<void> {
   await writeDurably(join(source, markerName), `${JSON.stringify(marker)}\n`, 0o600);
 }

@@ -1,4 +1,4 @@
-// Makes a snapshot or volume of a copy of another one and what is changed in it: how copies are brought up to date.
+// Derives a snapshot or volume from a copy of another one plus the caller's changes. Refreshes of copies use it.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DriverError } from '../driver-error.ts';
@@ -60,7 +60,7 @@ export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' |
         if (to.snapshot !== undefined && (await names.has(pathOf(pool, to))))
           throw new DriverError('Exists', `${what}: it exists`);
         if (!(await names.isTree(pathOf(pool, from)))) throw new DriverError('NotFound', `${what}: there is none`);
-        // What the caller's own work throws is the caller's.
+        // Errors of the caller's own work pass unchanged.
         let refused: { readonly error: unknown } | undefined;
         const watched = async (tree: ChangingTree): Promise<void> =>
           change(tree).catch((error: unknown) => {

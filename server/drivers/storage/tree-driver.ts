@@ -25,7 +25,7 @@ export interface TreeDriverDeps {
   readonly log: Log;
 }
 
-/** What is not unlinked by then is left to mountPool. */
+/** Trees that are not unlinked by then are left to mountPool. */
 const closeMs = 5_000;
 
 export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
@@ -40,7 +40,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const transfer = treeTransfer(parts);
   const derive = treeDerive(parts);
 
-  /** For what takes room and cannot be done a second time. */
+  /** For work that needs disk space and cannot be repeated. */
   const afterRemovals =
     <Rest extends readonly unknown[]>(make: (pool: PoolSpec, ...rest: Rest) => Promise<void>) =>
     async (pool: PoolSpec, ...rest: Rest): Promise<void> => {
@@ -135,7 +135,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
         if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: there is no ${volume.name}`);
         try {
-          // The snapshots first: a reader of the volume's new name finds them there.
+          // Snapshots move first, so a reader of the volume's new name finds them.
           const [oldSnapshots, newSnapshots] = [snapshotsPathIn(root, volume), snapshotsPathIn(root, target)];
           await names.moveFolder(oldSnapshots, newSnapshots);
           if (hasOld) await names.move(from, to);

@@ -1,18 +1,18 @@
-// Where trees have their names: in the directories of a pool, or with what keeps its volumes (logical volumes, datasets), which then
-// mounts each at the path that names it.
+// The names of trees: entries of a pool's directories, or of its store (logical volumes, datasets), which mounts each tree at the path of
+// its name.
 import { lstat, readdir, rename } from 'node:fs/promises';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface TreeNames {
   /** Whether the name is taken. */
   has(path: string): Promise<boolean>;
-  /** Whether it is that of a tree. */
+  /** Whether the name is that of a tree. */
   isTree(path: string): Promise<boolean>;
   /** Names of the trees right in a folder. A folder that is not there is empty, or an error with the code ENOENT. */
   treesIn(folder: string): Promise<readonly string[]>;
   /** In one step. Throws an error with the code ENOENT when there is no `from`, EEXIST or ENOTEMPTY when `to` is taken. */
   move(from: string, to: string): Promise<void>;
-  /** Moves all trees of a folder into another one. Done in part already is continued. */
+  /** Moves all trees of a folder into another one; continues an interrupted move. */
   moveFolder(from: string, to: string): Promise<void>;
 }
 

@@ -179,7 +179,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
 
 const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
 
-/** What is not empty or not there is left. */
+/** Leaves a directory that is missing or not empty. */
 export async function removeEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;

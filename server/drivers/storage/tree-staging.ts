@@ -1,4 +1,5 @@
-// How trees appear and vanish in a pool's directory: made in its temporary folder and moved, moved there and then removed.
+// Creates and deletes trees of a pool through its temporary folder: complete new trees are moved out of it, deleted ones into it before
+// their removal.
 import { randomUUID } from 'node:crypto';
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -22,32 +23,32 @@ export interface TreeStaging {
     fill: (temporary: string) => Promise<void>,
     move: (temporary: string) => Promise<void>,
   ): Promise<void>;
-  /** A temporary path for work; whatever is there afterwards is removed. */
+  /** Passes a temporary path to the work, and removes what remains there. */
   scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void>;
-  /** Gone for its users as soon as it is moved; a crash after that is cleaned up by mountPool. Nothing there is fine. */
+  /** Users lose the tree as soon as it is moved; mountPool cleans up after a crash. Succeeds if there is none. */
   remove(root: string, path: string): Promise<void>;
-  /** The same, but resolves when it is moved: it is unlinked a little later, unless room is short or much is going on already. */
+  /** As above, but resolves once the tree is moved; it is unlinked later, unless space is short or many removals are running. */
   removeBehind(root: string, path: string): Promise<void>;
-  /** Work in this pool that continues after its answer; whether it fails is its own business. */
+  /** Registers work that continues after its request was answered; its errors are its own. */
   behind(root: string, work: Promise<void>): void;
-  /** Resolves when no such work of this pool (of any) is under way any more. */
+  /** Resolves when this pool (or any, without a pool) has no such work left. */
   caughtUp(root?: string): Promise<void>;
-  /** The same, and no removal is under way either. False: none was. */
+  /** As above, and waits for removals too. False if there were none. */
   settled(root?: string): Promise<boolean>;
-  /** A removal is under way. */
+  /** Whether a removal is running. */
   isRemoving(root: string): boolean;
 }
 
-/** Max removals under way; the next one is waited for, as the disk is what they wait for, too. */
+/** Max concurrent removals; the next caller waits, as all of them wait for the same disk. */
 const maxUnderWay = 4;
 /** Records that are written meanwhile would wait for every unlink: the file system writes both to its journal together. */
 const laterMs = 100;
-/** A client that deletes to make room uses the room at once. */
+/** Below this free space, deletion is waited for: the client may need the space at once. */
 const roomyPart = 0.25;
-/** On a large one less than that is room enough. */
+/** On a large disk this much is enough, whatever its share. */
 const roomyBytes = 32 * 1024 ** 3;
 const roomyFiles = 2_000_000;
-/** So much does not fill sooner. */
+/** How long a disk with that much space counts as roomy without another look. */
 const roomyMs = 1_000;
 
 export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'names'>, log: Log): TreeStaging {
@@ -87,7 +88,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'nam
     }
   }
 
-  /** What is left to do once it is moved; undefined: nothing was there. */
+  /** Returns the remaining removal; undefined if there was no tree. */
   async function moveAway(root: string, path: string): Promise<(() => Promise<void>) | undefined> {
     const temporary = temporaryIn(root);
     busy.add(temporary);

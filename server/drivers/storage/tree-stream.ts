@@ -120,7 +120,7 @@ export const isPacked = (how: ExecError): boolean =>
 
 export const isSuccess = (how: ExecError): boolean => how.code === 0;
 
-/** Into a directory that is there and empty. */
+/** Unpacks into an existing empty directory. */
 export function unpackTree(path: string, prefix: string, asRoot: boolean): ConfinedCommand {
   const owners = asRoot ? [...keepAll, '--same-owner', '--same-permissions'] : ['--no-same-owner', '--no-xattrs'];
   // Not stripped by depth, which would leave out the directory itself, with its owner and mode.

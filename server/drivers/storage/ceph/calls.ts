@@ -1,4 +1,4 @@
-// Runs commands of Ceph for a pool, and tells its errors by their numbers.
+// Runs commands of Ceph for a pool, and distinguishes errors by their numbers.
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
@@ -44,7 +44,7 @@ export async function unless(
   });
 }
 
-/** The marks of the driver in a pool: which it is, names of volumes that images cannot have, and changes of sizes. */
+/** The driver's marks in a pool: its identity, volume names that RBD does not allow, and size changes. */
 export async function marksOf(pool: PoolSpec): Promise<readonly string[]> {
   try {
     return linesIn((await exec(commands.marks(clusterOf(pool), osdPoolOf(pool)), { timeoutMs: longMs })).stdout);

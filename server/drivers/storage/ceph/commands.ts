@@ -10,14 +10,14 @@ export interface Cluster {
 export interface ImageForm {
   readonly bytes: number;
   readonly features: readonly string[];
-  /** The OSD pool that has its data; undefined: that which has its name. */
+  /** The OSD pool with its data; undefined: the one with its name. */
   readonly dataPool: string | undefined;
 }
 
 /** The exit codes of `rbd` and `ceph` are numbers of errors. */
 export const codes = { notFound: 2, noAccess: 13, busy: 16, exists: 17, invalid: 22, full: 28, notEmpty: 39 } as const;
 
-/** The kernel speaks the first protocol of Ceph unless it is told so; monitors of a cluster may have the second one only. */
+/** The kernel uses Ceph's first protocol by default; monitors of a cluster may accept only the second. */
 export const secondProtocol = 'ms_mode=prefer-crc';
 
 /** The object of a pool that has the marks of its driver. */
@@ -81,7 +81,7 @@ export const commands = {
   map: (to: Cluster, image: string, readOnly: boolean, options: readonly string[] = []) =>
     call('rbd', to, 'device', 'map', ...(readOnly ? ['--read-only'] : []), ...options, image),
   unmap: (device: string) => ['rbd', 'device', 'unmap', device],
-  /** One program, so that whoever ends the daemon meanwhile leaves no file system at rest. */
+  /** One program: if the daemon is killed meanwhile, no file system stays frozen. */
   atRest: (path: string, command: readonly string[]) => [
     'sh',
     '-c',
@@ -90,7 +90,7 @@ export const commands = {
     path,
     ...command,
   ],
-  /** Code 1: it was not at rest. */
+  /** Code 1: it was not frozen. */
   thaw: (path: string) => ['fsfreeze', '--unfreeze', path],
 } as const;
 

@@ -43,7 +43,7 @@ export const kernelDevices: RbdDevices = {
   },
 };
 
-/** Undefined: it was unmapped meanwhile. */
+/** Undefined if it was unmapped meanwhile. */
 async function mappedAs(number: string): Promise<MappedImage | undefined> {
   const read = async (name: string): Promise<string> => (await readFile(join(folder, number, name), 'utf8')).trim();
   try {

@@ -1,5 +1,5 @@
-// What volumes are called as images of RBD: readable where that is short (containers:web, custom-snapshots:data:monday), else a hash, and the
-// name in a mark of the pool. Pure.
+// Names of RBD images: readable if short (containers:web, custom-snapshots:data:monday), otherwise a hash with the name in a mark of the
+// pool. Pure.
 import { createHash } from 'node:crypto';
 import { poolFolders, recordsFolder } from '../layout.ts';
 
@@ -7,7 +7,7 @@ import { poolFolders, recordsFolder } from '../layout.ts';
 const longestReadable = 90;
 const hashed = 'hash:';
 
-/** Volumes with clones are called so when they are deleted, until the last clone goes. */
+/** Name prefix of deleted volumes that still have clones. */
 export const deletedPrefix = 'deleted:';
 
 /** `id`: the path of a volume below the place of its pool. */
@@ -24,10 +24,10 @@ function readableName(id: string): string | undefined {
 const escaped = (name: string): string =>
   name.replace(/[^A-Za-z0-9_.-]/g, (each) => `%${each.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** Whether a mark of the pool has to say what it is called. */
+/** Whether the id needs a mark of the pool, as its image name is a hash. */
 export const needsMark = (id: string): boolean => readableName(id) === undefined;
 
-/** Undefined: it is none of ours. `marked`: the ids that marks of the pool tell. */
+/** Undefined for images of others. `marked`: the ids in the pool's marks. */
 export function idOf(image: string, marked: readonly string[]): string | undefined {
   if (image.startsWith(hashed)) return marked.find((id) => imageName(id) === image);
   const [folder = '', ...names] = image.split(':');

@@ -98,7 +98,7 @@ export async function fillCephConfig(pool: PoolSpec): Promise<Record<string, str
   };
 }
 
-/** An object that somebody needs; undefined: the OSD pool is empty. */
+/** An object that prevents taking the OSD pool; undefined if it is empty. */
 async function contentOf(pool: PoolSpec): Promise<string | undefined> {
   const what = `cannot list the OSD pool ${osdPoolOf(pool)}`;
   const objects = linesIn(await runCeph(commands.objects(clusterOf(pool), osdPoolOf(pool)), what));
@@ -108,7 +108,7 @@ async function contentOf(pool: PoolSpec): Promise<string | undefined> {
   return object === undefined ? undefined : `the object ${object}`;
 }
 
-/** Idempotent. Nothing that holds anything is taken over, unless it is to be shared. */
+/** Idempotent. Adopts only an empty OSD pool, unless it is to be shared. */
 export async function createCephPool(parts: Parts, pool: PoolSpec): Promise<void> {
   const { root, store, trees } = parts;
   const name = osdPoolOf(pool);
@@ -167,7 +167,7 @@ async function sign(root: string, pool: PoolSpec, marks: readonly string[]): Pro
   for (const other of marks.filter((each) => each.startsWith(poolMark) && each !== own)) await unmark(pool, other);
 }
 
-/** The copies of records have an image, too: they go where the disks go. One host at a time has it open. */
+/** The copies of records are on an image too, so they follow the disks. One host at a time has it open. */
 async function makePlace(trees: BlockTrees, store: CephStore, pool: PoolSpec): Promise<void> {
   const root = trees.root(pool);
   await mkdir(root, { recursive: true, mode: 0o711 });
@@ -185,7 +185,7 @@ async function makePlace(trees: BlockTrees, store: CephStore, pool: PoolSpec): P
   await chmod(records, 0o700);
 }
 
-/** The config of the pool that is in the OSD pool already. Makes nothing. */
+/** The config of the existing pool in the OSD pool. Creates nothing. */
 export async function findCephPool(pool: PoolSpec): Promise<Record<string, string>> {
   const none = (why: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${why}`);
   const name = pool.config['source'] || osdPoolOf(pool);
@@ -208,7 +208,7 @@ export async function mountCephPool(
   if (!(await osdPools(clusterOf(pool))).includes(name))
     throw new DriverError('Failed', `pool ${pool.name} cannot be used: the cluster has no OSD pool ${name}`);
   await makePlace(trees, store, pool);
-  // A recovered pool has the mark of the state directory that is lost.
+  // A recovered pool still has the mark of the lost state directory.
   await sign(root, pool, await marksOf(pool));
   await closeLeft(trees, store, pool, busy);
   await trees.recover(pool, busy);
@@ -216,7 +216,7 @@ export async function mountCephPool(
   await trees.mountAll(pool);
 }
 
-/** After a crash: what was mapped to be read, or at rest for a copy, is so no longer. */
+/** After a crash: unmaps images that were mapped for reading, and thaws those frozen for a copy. */
 async function closeLeft(
   trees: BlockTrees,
   store: CephStore,
@@ -237,7 +237,7 @@ async function closeLeft(
   }
 }
 
-/** Idempotent. Of an OSD pool that was there before the pool only what the pool made goes. */
+/** Idempotent. From an OSD pool that existed before the pool, only the pool's images are deleted. */
 export async function deleteCephPool({ root, store, trees }: Parts, pool: PoolSpec): Promise<void> {
   const name = osdPoolOf(pool);
   const isFound = (await osdPools(clusterOf(pool))).includes(name);

@@ -36,7 +36,7 @@ const [idMark, resizingMark] = ['id:', 'resizing:'];
 const idsIn = (marks: readonly string[]): readonly string[] =>
   marks.flatMap((each) => (each.startsWith(idMark) ? [each.slice(idMark.length)] : []));
 
-/** A volume that does not change once it is there has one snapshot, and all its copies are clones of that. */
+/** A volume that never changes after its creation has one snapshot; all copies are clones of it. */
 const isSealed = (id: string): boolean => isOfImage(id) || /^[a-z]+-snapshots\//.test(id);
 const isOfImage = (id: string): boolean => id.startsWith(`${volumeFolder('image')}/`);
 
@@ -130,7 +130,7 @@ export class CephStore implements BlockStore {
 
   async rename(pool: PoolSpec, from: string, to: string): Promise<void> {
     await this.close(pool, from);
-    // The name is the one step: a mark of a name that no image has is nothing.
+    // The rename is the atomic step: a mark without a matching image is ignored.
     if (needsMark(to)) await mark(pool, `${idMark}${to}`);
     const [source, target] = [from, to].map((id) => `${osdPoolOf(pool)}/${imageName(id)}`) as [string, string];
     await runCeph(commands.rename(clusterOf(pool), source, target), `cannot rename ${from} to ${to}`);
@@ -148,7 +148,7 @@ export class CephStore implements BlockStore {
     await this.sweep(pool);
   }
 
-  /** Only what clones need of it is kept. */
+  /** Keeps only what its clones need. */
   async #bury(pool: PoolSpec, name: string): Promise<void> {
     const cluster = clusterOf(pool);
     const grave = `${osdPoolOf(pool)}/${deletedPrefix}${randomUUID()}`;
@@ -161,7 +161,7 @@ export class CephStore implements BlockStore {
     await unless(['NotFound'], call(pool, 'remove', name, `cannot delete the image ${name}`));
   }
 
-  /** Deleted volumes go when their last clone has gone; one that goes may have been the last clone of another. */
+  /** Removes deleted volumes without clones, repeatedly: a removed one may have been the last clone of another. */
   async sweep(pool: PoolSpec): Promise<void> {
     const osdPool = osdPoolOf(pool);
     await this.#sweeping.run(osdPool, async () => {
@@ -176,7 +176,7 @@ export class CephStore implements BlockStore {
     });
   }
 
-  /** False: somebody else has a clone of it. */
+  /** False if another client has a clone of it. */
   async #dropSnapshot(pool: PoolSpec, snapshot: string): Promise<boolean> {
     const what = `cannot delete the snapshot ${snapshot}`;
     // Not protected: Failed, by which the next step is not stopped.
@@ -235,7 +235,7 @@ export class CephStore implements BlockStore {
   async close(pool: PoolSpec, id: string): Promise<void> {
     const device = (await this.mapped(pool)).get(imageName(id));
     if (device === undefined) return;
-    // udev looks at a device that was just closed.
+    // udev opens a device right after it was closed.
     await patiently(() => this.#devices.unmap(device), isBusy).catch((error: unknown) => {
       const [code, why] = isBusy(error)
         ? (['InUse', ': something on the host uses it'] as const)
@@ -276,7 +276,7 @@ function formOf({ config }: PoolSpec): Omit<ImageForm, 'bytes'> {
   return { features, dataPool: config['ceph.osd.data_pool_name'] || undefined };
 }
 
-/** A client that writes watches the image: two file systems on it at once would be the end of both. */
+/** A writing client watches the image. Two clients that mount it at once would corrupt the file system. */
 async function waitUntilFree(pool: PoolSpec, id: string): Promise<void> {
   const image = `${osdPoolOf(pool)}/${imageName(id)}`;
   const until = Date.now() + patienceMs;

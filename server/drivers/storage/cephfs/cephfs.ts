@@ -93,7 +93,7 @@ class CephfsTrees extends MountedTrees {
     await run(commands.limit(files, bytes ?? 0));
   }
 
-  /** As the file system counts, which is seconds behind. */
+  /** As counted by the file system, some seconds late. */
   async used(path: string): Promise<number> {
     return Number((await run(commands.used(await this.#files(this.place(path))))).stdout);
   }
@@ -129,7 +129,7 @@ class CephfsTrees extends MountedTrees {
         isWhole: (path: string) => Promise.resolve(staysMounted(this.place(path).id)),
         snapshot: (from: string, to: string) => this.snapshot(from, to),
         drop: (path: string) => this.remove(path),
-        // It is only ever mounted to be read.
+        // It is only mounted read-only.
         seal: () => Promise.resolve(),
       },
       usedIn: (path: string) => this.used(path),

@@ -183,7 +183,7 @@ async function openPlace({ trees, store }: CephfsParts, pool: PoolSpec): Promise
     await run(commands.bind((await store.find(pool, recordsFolder)) ?? '', records, true));
 }
 
-/** The config of the pool that is there already. Leaves nothing mounted. */
+/** The config of the existing pool. Leaves nothing mounted. */
 export async function findCephfsPool(mounts: CephfsMounts, pool: PoolSpec): Promise<Record<string, string>> {
   const config = await fillCephfsConfig(pool);
   const mark = await whileMounted(mounts, placeOf({ ...pool, config }), readMark).catch((error: unknown) => {
@@ -203,7 +203,7 @@ export async function mountCephfsPool(parts: CephfsParts, pool: PoolSpec, busy: 
       'Failed',
       `pool ${pool.name} cannot be used: there is no ${markFile} in ${pool.config['source']}: it is not the directory that the pool was made in`,
     );
-  // A recovered pool has the mark of the state directory that is lost.
+  // A recovered pool still has the mark of the lost state directory.
   const owner = tagOf(root, pool);
   if (mark.owner !== owner) await writeMark(source, { ...mark, owner });
   await openPlace(parts, pool);
@@ -211,7 +211,7 @@ export async function mountCephfsPool(parts: CephfsParts, pool: PoolSpec, busy: 
   await trees.mountAll(pool);
 }
 
-/** Idempotent. Of a directory that was there before the pool only what the pool made goes. */
+/** Idempotent. From a directory that existed before the pool, only the pool's entries are deleted. */
 export async function deleteCephfsPool(parts: CephfsParts, pool: PoolSpec): Promise<void> {
   const { root, store, trees, mounts } = parts;
   const place = trees.root(pool);
@@ -231,7 +231,7 @@ export async function deleteCephfsPool(parts: CephfsParts, pool: PoolSpec): Prom
   await removePlace(place);
 }
 
-/** Not while others have put something into it. */
+/** Removes the directory unless others put something into it. */
 async function removeMade(mounts: CephfsMounts, place: CephfsPlace): Promise<void> {
   await atTop(mounts, place, (top) => rmdir(join(top, place.path)));
 }

@@ -74,7 +74,7 @@ export class CephfsStore implements TreeStore {
     if (own !== undefined) return mkdir(own);
     const name = `${ofMoment}${randomUUID()}`;
     const link = this.#plain(pool, to);
-    // The link is there first: a crash leaves no snapshot that nobody knows.
+    // The link is made first, so that a crash leaves no unknown snapshot.
     await symlink(join('..', from, '.snap', name, 'data'), link);
     await mkdir(join(this.#mountOf(pool), from, '.snap', name));
   }
@@ -137,7 +137,7 @@ async function idsIn(root: string, folder: string): Promise<readonly string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Those that were not taken of the volume, but came from elsewhere. */
+/** Snapshots that were received, not taken from the volume. */
 async function idsOfCopies(root: string, folder: string, volumes: readonly string[]): Promise<readonly string[]> {
   const found = volumes.map(async (volume) =>
     (await namesIn(join(root, folder, volume))).map((name) => `${folder}/${volume}/${name}`),

@@ -1,6 +1,6 @@
 // The commands of LVM, and what they print. Pure.
 
-/** What the driver has made itself goes with the pool. */
+/** Marks what the driver created, and deletes with the pool. */
 export const madeTag = 'gantry.made';
 
 const poolTag = 'gantry.pool=';
@@ -128,7 +128,7 @@ export interface Logical {
 
 type Row = Readonly<Record<string, string>>;
 
-/** The rows of a report; a name that is not there is an empty text. */
+/** The rows of a report; a missing name is an empty text. */
 function rowsOf(json: string, kind: 'vg' | 'lv' | 'pv'): readonly Row[] {
   const { report: reports = [] } = JSON.parse(json) as { report?: readonly Readonly<Record<string, readonly Row[]>>[] };
   return reports.flatMap((each) => each[kind] ?? []);

@@ -1,5 +1,5 @@
-// What volumes are called as logical volumes: readable where LVM can have the name (containers_web, custom_data--1-monday), else a hash,
-// and the name in a tag. Pure.
+// Names of logical volumes: readable if LVM allows the name (containers_web, custom_data--1-monday), otherwise a hash with the name in a
+// tag. Pure.
 import { createHash } from 'node:crypto';
 
 /** Device mapper has names of 127 characters, for the volume group (up to 36 here) and the logical volume together. */
@@ -15,7 +15,7 @@ const folders = ['containers', 'images', 'custom', 'tmp', 'replaced'];
 const hashed = 'hash_';
 const idTag = 'gantry.id=';
 
-/** LVM keeps these for itself. */
+/** LVM reserves these. */
 const reserved = /_(?:[crt](?:data|meta)|corig|mlog|mimage|pmspare|rimage|vorigin|vdata|wcorig|iorig|imeta)/;
 
 /** `id`: the path of a volume below the place of its pool. */
@@ -43,7 +43,7 @@ export function tagsFor(id: string): readonly string[] {
 const tagText = (id: string): string =>
   id.replace(/[^A-Za-z0-9_+./-]/g, (each) => `=${each.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** Undefined: it is none of ours. Between the two steps of a rename it has tags of both names: the one that fits counts. */
+/** Undefined for volumes of others. Between the two steps of a rename a volume has tags of both names: the matching one counts. */
 export function idOf(logical: string, tags: readonly string[]): string | undefined {
   if (logical.startsWith(hashed)) {
     const ids = tags.filter((tag) => tag.startsWith(idTag)).map((tag) => idInTag(tag));

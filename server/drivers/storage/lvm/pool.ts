@@ -71,7 +71,7 @@ async function checkGiven(pool: PoolSpec, source: string): Promise<void> {
     );
 }
 
-/** Idempotent. Nothing that holds anything is formatted or taken over. */
+/** Idempotent. Formats or adopts only empty devices and groups. */
 export async function createLvmPool(root: string, pool: PoolSpec, trees: BlockTrees): Promise<void> {
   const location = locationOf(root, pool);
   const name = groupOf(pool);
@@ -175,7 +175,7 @@ export async function mountLvmPool(
   await trees.mountAll(pool);
 }
 
-/** A recovered pool has the tag of the state directory that is lost, without which it could not be deleted. */
+/** A recovered pool still has the tag of the lost state directory; without a new tag it could not be deleted. */
 async function takeOver(found: Group, tag: string): Promise<void> {
   const what = `cannot take over the volume group ${found.name}`;
   const tags = poolTagsOf(found);
@@ -183,7 +183,7 @@ async function takeOver(found: Group, tag: string): Promise<void> {
   for (const old of tags.filter((each) => each !== tag)) await runLvm(commands.untagGroup(found.name, old), what);
 }
 
-/** Idempotent. Of a volume group that was there before the pool only what the pool made goes. */
+/** Idempotent. From a volume group that existed before the pool, only the pool's volumes are deleted. */
 export async function deleteLvmPool(root: string, pool: PoolSpec, trees: BlockTrees): Promise<void> {
   const location = locationOf(root, pool);
   const found = await findGroup(groupOf(pool));

@@ -12,7 +12,7 @@ import { deviceOf, idOf, logicalName, tagsFor } from './names.ts';
 const longMs = 600_000;
 const resizing = 'gantry.resizing';
 export const defaultThinPool = 'GantryThinPool';
-/** What LVM makes volumes of, unless a volume group was made with another size. */
+/** LVM's default extent size. */
 const usualExtent = 4 * 1_048_576;
 
 export const groupOf = ({ name, config }: Pick<PoolSpec, 'name' | 'config'>): string => config['lvm.vg_name'] || name;
@@ -79,7 +79,7 @@ export const lvmStore: BlockStore = {
   async rename(pool, from, to) {
     const [group, name] = place(pool, to);
     const before = logicalName(from);
-    // The name is the one step: a tag of a name that it does not have is nothing.
+    // The rename is the atomic step: a tag that does not match the name is ignored.
     for (const tag of tagsFor(to)) await runLvm(commands.tag(group, before, tag), `cannot rename ${from}`);
     await runLvm(commands.rename(group, before, name), `cannot rename ${from} to ${to}`);
     for (const tag of tagsFor(from)) await runLvm(commands.untag(group, name, tag), `cannot rename ${from}`);
@@ -92,7 +92,7 @@ export const lvmStore: BlockStore = {
         return;
       } catch (error) {
         if ((await lvmStore.find(pool, id)) === undefined) return;
-        // udev looks at a device that was just closed.
+        // udev opens a device right after it was closed.
         if (attempt >= 10) throw error;
         await sleep(50 * attempt);
       }

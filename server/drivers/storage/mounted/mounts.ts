@@ -1,4 +1,4 @@
-// Whether something is mounted at the path of a volume, how it is unmounted, and how long what was just let go is waited for.
+// Finds mounts at the path of a volume, unmounts them, and waits for programs that still hold them.
 import { readFile, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
@@ -15,7 +15,7 @@ export async function isMounted(path: string): Promise<boolean> {
   return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), path) !== undefined;
 }
 
-/** Tries again for five seconds: a program with a view of the mounts as they were may hold what was unmounted a little longer. */
+/** Retries for five seconds: a program with an older mount namespace may hold the unmounted device a little longer. */
 export async function patiently<T>(work: () => Promise<T>, isBusy: (error: unknown) => boolean): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -30,8 +30,8 @@ export async function patiently<T>(work: () => Promise<T>, isBusy: (error: unkno
 const saysBusy = (error: unknown): boolean =>
   error instanceof ExecError && /target is busy|Device or resource busy/.test(error.stderr);
 
-/** Writes all to the device first: an error of that is thrown, not lost, unless the volume `goes` (a full pool is emptied
- *  so). The directory goes, too. Not mounted is fine. */
+/** Syncs the device first and throws its error, unless the volume is deleted (`goes`), as in a full pool. Also removes the directory.
+ *  Succeeds if it is not mounted. */
 export async function unmountDevice(path: string, { goes = false } = {}): Promise<void> {
   if (!goes && (await isMounted(path))) await run(['sync', '-f', '--', path]);
   while (await isMounted(path))
@@ -42,7 +42,7 @@ export async function unmountDevice(path: string, { goes = false } = {}): Promis
   await rmdir(path).catch(ifMissing);
 }
 
-/** The device was that of a pool until now: its labels would pass for something that somebody needs. */
+/** Clears the device of a deleted pool: leftover labels would look like data in use. */
 export async function wipeDevice(device: string): Promise<void> {
   await patiently(() => run(['wipefs', '--all', '--quiet', device]), saysBusy);
 }

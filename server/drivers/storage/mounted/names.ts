@@ -1,4 +1,4 @@
-// The names of trees that are mounted each at its path: those that their store knows.
+// The names of mounted trees, read from their store.
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import type { TreeNames } from '../tree-names.ts';
@@ -23,7 +23,7 @@ export function storeNames(
     return childrenOf(id, await store.list(pool));
   };
   const moveTree = async (from: string, to: string): Promise<void> => {
-    // Looked at only when it fails: each look is a program.
+    // Checked only after a failure: each check starts a program.
     await move(from, to).catch(async (error: unknown) => {
       if (!(await has(from))) throw withCode('ENOENT', `there is no ${from}`);
       if (await has(to)) throw withCode('EEXIST', `${to} is there`);

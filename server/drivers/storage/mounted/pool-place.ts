@@ -1,4 +1,4 @@
-// Pools with mounted trees share this: where their source is, whose it is, and how they go.
+// Shared by pools with mounted trees: the place of the source, its owner, and the removal.
 import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export async function refuseVolumes(store: TreeStore, pool: PoolSpec, what: stri
   if (found !== undefined) throw new DriverError('InUse', `${what} the volume ${found.id}`);
 }
 
-/** They are empty, or not there. */
+/** Removes the empty folders of a pool; missing ones are fine. */
 export async function removePlace(root: string): Promise<void> {
   for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
     await rmdir(path).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// The contract of what keeps trees under their names: logical volumes, or datasets.
+// The contract of a store that keeps trees under their names: logical volumes, or datasets.
 import type { PoolSpec } from '../driver.ts';
 
 /** `id`: the path of a tree below the place of its pool, such as `containers/web` or `containers-snapshots/web/monday`. */
@@ -11,6 +11,6 @@ export interface TreeStore<Entry extends StoredTree = StoredTree> {
   list(pool: PoolSpec): Promise<readonly Entry[]>;
   has(pool: PoolSpec, id: string): Promise<boolean>;
   rename(pool: PoolSpec, from: string, to: string): Promise<void>;
-  /** Nothing there is fine. InUse. */
+  /** Succeeds if there is none. Throws InUse. */
   remove(pool: PoolSpec, id: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Trees that are mounted each at its path, and have their names with what keeps them: logical volumes with file systems, or datasets.
+// Trees that are mounted at their paths, and named in a store: logical volumes with file systems, or datasets.
 import { join, relative } from 'node:path';
 import type { Log } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -22,18 +22,18 @@ export interface MountedDeps {
   readonly log: Log;
 }
 
-/** A volume: where its files are, and what the store calls it. */
+/** A volume: the path of its files, and its id in the store. */
 export interface Place {
   readonly pool: PoolSpec;
   readonly path: string;
   readonly id: string;
 }
 
-/** Where volumes are while nobody asks for them in particular. */
+/** Volumes of containers and custom volumes stay mounted; all others are mounted while they are used. */
 export const staysMounted = (id: string): boolean =>
   [volumeFolder('container'), volumeFolder('custom')].some((folder) => id.startsWith(`${folder}/`));
 const isTemporary = (id: string): boolean => id.startsWith(`${temporaryFolder}/`);
-/** All others are only ever mounted to be read. */
+/** All others are mounted read-only. */
 export const isWritten = (id: string): boolean => staysMounted(id) || isTemporary(id) || id === recordsFolder;
 
 export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
@@ -41,7 +41,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
   readonly #deps: MountedDeps;
   /** Pools by the directories that they are mounted in. */
   readonly #pools = new Map<string, PoolSpec>();
-  /** Paths that are mounted for somebody, how many that are, and when they are. */
+  /** Mounted paths in use: the number of users, and a promise of the mount. */
   readonly #readers = new Map<string, { count: number; readonly ready: Promise<void> }>();
 
   constructor(store: TreeStore<Entry>, deps: MountedDeps) {
@@ -55,7 +55,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     await unmountDevice(place.path, how);
   }
 
-  /** What a crash left half done to a volume is ended before it is mounted. */
+  /** Completes what a crash left half done to a volume, before it is mounted. */
   protected async mend(_place: Place, _entry: Entry): Promise<void> {}
 
   /** The directory of the pool. Remembers the pool for the paths in it. */
@@ -106,7 +106,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
 
   async move(from: string, to: string): Promise<void> {
     const [source, target] = [this.place(from), this.place(to)];
-    // What is deleted is moved there first.
+    // Deleted trees are moved there first.
     await this.unmount(source, { goes: isTemporary(target.id) });
     await this.#store.rename(source.pool, source.id, target.id);
     if (!staysMounted(target.id)) return;
@@ -116,7 +116,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     });
   }
 
-  /** Volumes that are there are mounted. One that cannot be is reported, and does not keep the others from it. */
+  /** Mounts all volumes. Reports those that fail, and continues with the others. */
   async mountAll(pool: PoolSpec): Promise<void> {
     const root = this.root(pool);
     for (const entry of await this.#store.list(pool)) {
@@ -132,7 +132,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     }
   }
 
-  /** After a crash: what is half made or half deleted goes, and what a restore took out of its place is put back. */
+  /** After a crash: removes half-made and half-deleted trees, and puts back what a restore moved away. */
   async recover(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void> {
     const root = this.root(pool);
     const volumes = await this.#store.list(pool);
@@ -153,7 +153,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     for (const { id } of await this.#store.list(pool)) await this.unmount({ pool, id, path: join(root, id) });
   }
 
-  /** What it adds to tree-driver.ts. */
+  /** The part that differs from tree-driver.ts. */
   protected mounted() {
     return {
       root: (pool: PoolSpec) => this.root(pool),

@@ -10,7 +10,7 @@ import type { QuotaCalls } from './calls.ts';
 const pathOnly = 0o10000000;
 /** One descriptor is open for each. */
 const maxDepth = 400;
-/** Others get a turn after as many. */
+/** Yields to other work after this many files. */
 const filesAtOnce = 200;
 
 const ofFd = (fd: number): Buffer => Buffer.from(`/proc/self/fd/${fd}`);

@@ -26,11 +26,11 @@ export class ProjectQuotas {
     this.#load = load;
   }
 
-  /** Looks whether limits hold in the directory of a pool. */
+  /** Checks whether limits hold in the directory of a pool. */
   async find(root: string): Promise<void> {
     const calls = await this.#load();
     this.#places.delete(root);
-    // A directory that is not there is reported by who needs it.
+    // The caller that needs a missing directory reports it.
     if (calls !== undefined && ifThere(() => inDirectory(root, (fd) => canUse(calls, fd))) === true)
       this.#places.set(root, { calls, next: firstProject });
   }
@@ -43,7 +43,7 @@ export class ProjectQuotas {
     if (place !== undefined) inDirectory(path, (fd) => place.calls.setProject(fd, freeProject(place, fd), true));
   }
 
-  /** Gives it the project that another tree has: only so can both have the same files. */
+  /** Gives it the project of another tree: files can only be shared within one project. */
   share(path: string, from: string): void {
     const place = this.#placeOf(path);
     const id = this.#project(from);
@@ -134,7 +134,7 @@ export class ProjectQuotas {
   }
 }
 
-/** Most hosts have no such mount, and need not load what calls the kernel. */
+/** Most hosts have no such mount, and do not load the kernel calls. */
 async function loadIfMounted(): Promise<QuotaCalls | undefined> {
   const isMounted =
     process.platform === 'linux' && /[ ,]p(rj)?quota\b/.test(readFileSync('/proc/self/mountinfo', 'utf8'));
@@ -147,7 +147,7 @@ export const cannotLimit =
 /** Projects of an administrator, which all below would inherit, are left alone. */
 function canUse(calls: QuotaCalls, fd: number): boolean {
   try {
-    // Asking for the use of others shows that this process may.
+    // Reading another project's use shows that this process may set limits.
     calls.quotaOf(fd, firstProject);
     return calls.hold(fd) && !calls.projectOf(fd).isInherited;
   } catch {
@@ -155,7 +155,7 @@ function canUse(calls: QuotaCalls, fd: number): boolean {
   }
 }
 
-/** One that no file has; a limit that a removed tree left goes. Nothing happens between this and its use. */
+/** An unused project; clears the limit that a removed tree left. Its caller uses it without yielding. */
 function freeProject(place: QuotaRoot, fd: number): number {
   for (let id = place.next; id < lastProject; id += 1) {
     const { files, used, limit, isBeginning } = place.calls.quotaOf(fd, id);
