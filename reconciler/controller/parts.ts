@@ -113,7 +113,12 @@ export class Parts implements PartsInUse {
   async #recall(): Promise<boolean> {
     while (this.lease.isActive && !this.#end.aborted)
       try {
-        await this.asked.recall();
+        for (const { set, by, reason } of await this.asked.recall())
+          this.#deps.hub.log(
+            'warn',
+            `the approval by ${by} (${reason}) was made by an older version and has ended: approve again`,
+            { set },
+          );
         return true;
       } catch (error) {
         this.#deps.hub.log('warn', `${reasonOf(error)}; nothing is changed until they can be read`);

@@ -10,6 +10,7 @@ import { GeneratedSets } from './generators/generated-sets.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { createNotifier } from './notify/notifier.ts';
+import { digestSealIn } from './sets/digest-key.ts';
 import { identityIn } from './sets/identity.ts';
 import { openSource } from './sources/open-source.ts';
 
@@ -52,9 +53,13 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
   await generated.load();
   const completed = generated.complete(config, hosts);
   if (completed.findings.length > 0) return { diagnostics: [...diagnostics, ...placed(config, completed.findings)] };
+  const { seal, problem } = await digestSealIn(config.stateKey);
+  if (problem !== undefined)
+    hub.log('warn', `${problem}: name a place for controller.stateKey, or each start compares all hosts again`);
   const engine = new Engine({
     config: completed.config,
     identity: await identityIn(config.stateDir),
+    seal,
     hosts,
     generated,
     completed,

@@ -5,6 +5,7 @@ import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.
 import { durationMs } from './config/durations.ts';
 import { defaultIntervalMs } from './config/read-set.ts';
 import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
+import type { DigestSeal } from './decide/set-state.ts';
 import { suspensionOfSet } from './decide/set-view.ts';
 import type { Completed, GeneratedSets } from './generators/generated-sets.ts';
 import type { GeneratorWork } from './generators/generator-work.ts';
@@ -28,6 +29,7 @@ export interface EngineDeps {
   readonly config: ControllerConfig;
   /** The id stored in the state directory. */
   readonly identity: string;
+  readonly seal: DigestSeal;
   readonly hosts: readonly Host[];
   readonly open: (entry: SourceConfig) => Source;
   readonly hub: Hub;
@@ -156,6 +158,7 @@ export class Wiring {
       turn: (work) => this.#turns.take(work),
       controller: config.name,
       stateDir: config.stateDir,
+      seal: this.#deps.seal,
       parallelism: config.parallelism,
       nowMs,
     });

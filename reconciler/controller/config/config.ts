@@ -21,6 +21,8 @@ export interface ControllerConfig {
   readonly locate?: (finding: Finding) => Diagnostic;
   readonly name: string;
   readonly stateDir: string;
+  /** The file with the key of digests in `stateDir`. */
+  readonly stateKey: string;
   readonly listen?: string;
   /** Where browsers reach the API. */
   readonly url?: string;

@@ -1,5 +1,5 @@
 // Reads gantry.yaml: the schema, the rules between its parts, and every problem at its place in the file.
-import { dirname, resolve } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
@@ -76,17 +76,29 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   );
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
+  checkStateKey(controller, folder, report);
   checkProxies(controller, report);
   checkGrants(controller, report);
   checkTracing(tracing, report);
   if (problems.length > 0) return { problems };
   const at = (path: string): string => resolve(folder, path);
-  const { name = 'main', stateDir = 'state', listen, url, tls, auth, anonymous, parallelism = 4 } = controller;
+  const {
+    name = 'main',
+    stateDir = 'state',
+    stateKey = `${stateDir.replace(/\/+$/, '')}.key`,
+    listen,
+    url,
+    tls,
+    auth,
+    anonymous,
+    parallelism = 4,
+  } = controller;
   const config: ControllerConfig = {
     file: resolve(file),
     folder,
     name,
     stateDir: at(stateDir),
+    stateKey: at(stateKey),
     ...(listen === undefined ? {} : { listen }),
     ...(tls === undefined ? {} : { tls: { cert: at(tls.cert), key: at(tls.key) } }),
     ...(url === undefined ? {} : { url }),
@@ -122,6 +134,16 @@ const withTokenFile = (tracing: TracingConfig, at: (path: string) => string): Tr
   tracing.tokenFile === undefined ? tracing : { ...tracing, tokenFile: at(tracing.tokenFile) };
 
 type Report = (path: string, message: string, remedy?: string) => void;
+
+/** Refuses a key that each copy of the state would have, too. */
+function checkStateKey(
+  { stateDir = 'state', stateKey }: NonNullable<ControllerFile['controller']>,
+  folder: string,
+  report: Report,
+): void {
+  if (stateKey !== undefined && resolve(folder, stateKey).startsWith(`${resolve(folder, stateDir)}${sep}`))
+    report('controller.stateKey', 'is in stateDir: who reads the state would have its key', 'name a file elsewhere');
+}
 
 /** Refuses an API without logins that other machines can reach. */
 function checkListener(

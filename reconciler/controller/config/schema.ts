@@ -62,6 +62,10 @@ const AuthSchema = object({
 const ControllerPart = object({
   name: optional(name('Name of the controller: two processes with the same name never work at the same time.')),
   stateDir: optional(Type.String(), 'Directory of its state, relative to gantry.yaml; default ./state.'),
+  stateKey: optional(
+    Type.String(),
+    'File with the key of the digests in its state, made at the first start; outside of stateDir. Default: stateDir with .key at its end.',
+  ),
   listen: optional(Type.String(), 'Address of the HTTP API, such as 127.0.0.1:8440; without it there is no API.'),
   url: optional(Type.String(), 'Where browsers reach it, when that is not the listening address: behind a proxy.'),
   tls: optional(object({ cert: text('PEM file.'), key: text('PEM file.') })),

@@ -8,7 +8,7 @@ export interface Approval {
   readonly id: string;
   readonly set: string;
   readonly revision: string;
-  /** Digests of the approved steps; other steps need another approval. */
+  /** Digests of the approved steps, without the values of secrets; other steps need another approval. */
   readonly steps: readonly string[];
   /** Absent: on all hosts of the set. */
   readonly hosts?: readonly string[];
@@ -23,7 +23,7 @@ export interface AskedStep {
   readonly digest: string;
 }
 
-/** `text`: the documents, with the values that the steps write. `isNew`: the host does not have their revision yet. */
+/** `text`: a digest of the documents as written. `isNew`: the host does not have their revision yet. */
 export function stepsToApprove(
   { steps }: Plan,
   level: ApprovalLevel,
@@ -47,13 +47,18 @@ const disrupts = (step: Step): boolean =>
 
 const isMove = ([first]: readonly string[]): boolean => first === 'location' || first === 'pool';
 
-/** Hashes the text of the documents instead of values: a hash of a value could reveal a secret to a guess. */
+/** Digests of this form say nothing of secrets. Those of older versions were made of their values, too. */
+const form = '2:';
+
+export const isCurrentForm = ({ steps }: Approval): boolean => steps.every((digest) => digest.startsWith(form));
+
+/** Hashes the documents as written instead of values: notes on hosts have the digest, and a hash of a value could reveal a secret to a guess. */
 function digestOf(step: Step, text: string): string {
   const edits =
     step.action === 'update' ? step.edits.map(({ segments, after }) => [segments, after !== undefined]) : [];
   const target = 'target' in step ? (step.target ?? '') : '';
   const about = [text, step.id, step.action, step.name, target, edits];
-  return createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32);
+  return form + createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32);
 }
 
 export interface ApprovedFacts {

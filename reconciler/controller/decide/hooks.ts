@@ -6,13 +6,21 @@ import type { HookPhase } from '../config/hook-schema.ts';
 /** What hosts get: a revision, again with other values when secrets of Vault were rotated. */
 export interface Delivery {
   readonly revision: string;
-  /** A digest of the values of Vault; absent when the manifests use none. */
+  /** The sealed digest of the values of Vault; absent when the manifests use none. */
   readonly secrets?: string | undefined;
 }
 
 /** Hooks run once for each key. */
 export const deliveryKey = ({ revision, secrets }: Delivery): string =>
   secrets === undefined ? revision : `${revision} ${secrets}`;
+
+/** In the place of a digest that another key has sealed: these values may be the ones of now, or others. */
+export const unknownSecrets = '?';
+
+/** True if the state is of this delivery, as far as its secrets are known. */
+export const isStateOf = (state: HookState | undefined, key: string): state is HookState =>
+  state?.revision === key ||
+  state?.revision === deliveryKey({ revision: key.split(' ', 1)[0] ?? '', secrets: unknownSecrets });
 
 /** The hooks that ran for one delivery, kept over restarts. `began`: still running, or interrupted by the end of the process. */
 export interface HookState {
@@ -57,7 +65,7 @@ export const stateOfHook = (
   state: HookState | undefined,
   revision: string,
   key: string,
-): 'began' | 'done' | undefined => (state?.revision === revision ? state.ran[key] : undefined);
+): 'began' | 'done' | undefined => (isStateOf(state, revision) ? state.ran[key] : undefined);
 
 /** Another revision starts with an empty state. */
 export function withHook(
@@ -79,4 +87,4 @@ export const withAfterSync = (state: HookState | undefined, revision: string, af
 });
 
 const ofRevision = (state: HookState | undefined, revision: string): Pick<HookState, 'ran' | 'afterSync'> =>
-  state?.revision === revision ? state : { ran: {} };
+  isStateOf(state, revision) ? state : { ran: {} };

@@ -1,11 +1,11 @@
 // The persistent state of a set: its current, earlier and withdrawn revisions, and the revision of each host.
-import type { HookState } from './hooks.ts';
+import { deliveryKey, unknownSecrets, type HookState } from './hooks.ts';
 import type { PruneApproval } from './prune-gate.ts';
 
 /** The revision of a set that a host has. */
 export interface AppliedRevision {
   readonly revision: string;
-  /** The text of the documents. */
+  /** The sealed digest of the documents, which have the values of secrets. */
   readonly text: string;
   readonly at: string;
 }
@@ -47,4 +47,35 @@ export interface SetState {
   readonly hosts: Readonly<Record<string, AppliedRevision>>;
   /** The revision last applied to each host, perhaps in part; absent in older states. */
   readonly given: Readonly<Record<string, string>>;
+}
+
+/** Seals digests of values that a reader of the state could guess. */
+export interface DigestSeal {
+  readonly of: (digest: string) => string;
+  readonly isOwn: (text: string) => boolean;
+}
+
+/** Older versions stored the digests unsealed. */
+const isPlain = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+
+/**
+ * A stored state with all its digests sealed. Those of older versions are the input of the seal, so they stay equal to what they were
+ * equal to. Digests of another key (`isForeign`) equal nothing; hooks count as run then, rather than run twice.
+ */
+export function sealedState(
+  state: SetState,
+  seal: DigestSeal,
+): { readonly state: SetState; readonly isForeign: boolean } {
+  const sealed = (text: string): string => (isPlain(text) ? seal.of(text) : text);
+  const hosts = Object.entries(state.hosts).map(([host, one]) => [host, { ...one, text: sealed(one.text) }] as const);
+  const all = { ...state, hosts: Object.fromEntries(hosts) };
+  const [revision = '', secrets] = state.hooks?.revision.split(' ') ?? [];
+  const isOfOther = secrets !== undefined && !isPlain(secrets) && !seal.isOwn(secrets);
+  const isForeign = isOfOther || hosts.some(([, { text }]) => !seal.isOwn(text));
+  if (state.hooks === undefined || secrets === undefined) return { state: all, isForeign };
+  const known = isOfOther ? unknownSecrets : sealed(secrets);
+  return {
+    state: { ...all, hooks: { ...state.hooks, revision: deliveryKey({ revision, secrets: known }) } },
+    isForeign,
+  };
 }

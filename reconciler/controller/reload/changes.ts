@@ -95,6 +95,7 @@ const maxShown = 12;
 const restartKeys = [
   ['name', 'controller.name'],
   ['stateDir', 'controller.stateDir'],
+  ['stateKey', 'controller.stateKey'],
   ['listen', 'controller.listen'],
   ['url', 'controller.url'],
   ['tls', 'controller.tls'],

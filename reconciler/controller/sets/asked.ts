@@ -2,7 +2,7 @@
 // the lock. Approvals count only as these hosts have them: no edit of the state directory makes one.
 import { randomBytes } from 'node:crypto';
 import type { SuspendRequest, Suspension } from '../contract/index.ts';
-import type { Approval } from '../decide/approval.ts';
+import { isCurrentForm, type Approval } from '../decide/approval.ts';
 import { isActive } from '../decide/suspensions.ts';
 import { emptyNote, type AskedNote, type AskedPlace } from '../hosts/asked-notes.ts';
 import { readState, StateFile } from './state-file.ts';
@@ -47,12 +47,18 @@ export class Asked {
     return Array.isArray(found) ? { n: 1, suspensions: found as Suspension[] } : {};
   }
 
-  /** Called when this controller becomes active: takes the newest note, here or on the hosts. Rejects unless most hosts with a lock answer. */
-  async recall(): Promise<void> {
+  /**
+   * Called when this controller becomes active: takes the newest note, here or on the hosts. Rejects unless most hosts with a lock answer.
+   * Returns the approvals of older versions, which end here: a secret could be guessed from their digests.
+   */
+  async recall(): Promise<readonly Approval[]> {
+    let older: readonly Approval[] = [];
     await this.#inTurn(async () => {
       const noted = await this.#hosts.read();
       const newest = noted === undefined || noted.n < this.#base.n ? undefined : noted;
-      const base = newest ?? { ...this.#base, approvals: noted?.approvals ?? [] };
+      const all = newest ?? { ...this.#base, approvals: noted?.approvals ?? [] };
+      older = all.approvals.filter((one) => !isCurrentForm(one));
+      const base = older.length === 0 ? all : { ...all, approvals: all.approvals.filter(isCurrentForm) };
       const changed = this.#early.reduce((note, change) => ({ ...note, ...change(note) }), base);
       const isSame = changed === newest || changed.n === 0;
       const next = isSame ? changed : { ...changed, n: Math.max(changed.n, noted?.n ?? 0) + 1 };
@@ -64,6 +70,7 @@ export class Asked {
       this.#isNoted = isSame;
     });
     await this.noteAgain();
+    return older;
   }
 
   /** Called when other hosts have the locks. */

@@ -17,13 +17,16 @@ import { findEnvironments } from '../../manifest/variables/environment-files.ts'
 import { inFence, withFence } from '../../manifest/text/fence.ts';
 import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
+import type { DigestSeal } from '../decide/set-state.ts';
 import { tenantProblems } from '../tenancy/check-documents.ts';
 
 export interface LoadedSet {
   readonly loaded: Loaded;
   readonly pins: Pins;
-  /** Equal for equal documents. */
+  /** A digest, equal for equal documents. It includes the values of secrets, so it is stored only as `sealed` makes it. */
   readonly text: string;
+  /** A digest of the documents as written, with references in the place of secrets. */
+  readonly asWritten: string;
 }
 
 export interface LoadedRevision {
@@ -157,9 +160,23 @@ const entriesOf = (map: ReadonlyMap<string, string>): readonly (readonly [string
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 /** `pins`: those beside the manifests. */
-export const loadedSet = (loaded: Loaded, pins: Pins): LoadedSet => ({ loaded, pins, text: textOf(loaded, pins) });
+export const loadedSet = (loaded: Loaded, pins: Pins): LoadedSet => ({
+  loaded,
+  pins,
+  text: hashOf([loaded.documents, [...pins]]),
+  asWritten: hashOf([loaded.written.map(({ folder: _folder, ...one }) => one), [...pins]]),
+});
 
-const textOf = ({ documents }: Loaded, pins: Pins): string => hashOf([documents, [...pins]]);
+/** The same revision, with digests of which nobody can guess a secret without the key. */
+export function sealed(revision: LoadedRevision, seal: DigestSeal): LoadedRevision {
+  const { hosts, secrets } = revision;
+  const copies = new Map([...new Set(hosts.values())].map((one) => [one, { ...one, text: seal.of(one.text) }]));
+  return {
+    ...revision,
+    hosts: new Map([...hosts].map(([name, one]) => [name, copies.get(one) ?? one])),
+    ...(secrets === undefined ? {} : { secrets: seal.of(secrets) }),
+  };
+}
 
 const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =>
   on.size === count ? text : `${text} (on ${[...on].slice(0, 5).join(', ')}${on.size > 5 ? ' and others' : ''})`;

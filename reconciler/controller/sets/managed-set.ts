@@ -23,7 +23,7 @@ import { watchMetrics } from './checks/rollout-checks.ts';
 import { KnownSecrets } from './hooks/known-secrets.ts';
 import { SetHooks } from './hooks/set-hooks.ts';
 import type { Run, RunStart } from './run.ts';
-import type { AppliedRevision, KnownRevision } from '../decide/set-state.ts';
+import type { AppliedRevision, DigestSeal, KnownRevision } from '../decide/set-state.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
 import { SetHosts } from './set-hosts.ts';
 import type { SetNotice } from './set-notices.ts';
@@ -52,6 +52,8 @@ export interface ManagedSetDeps {
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly controller: string;
   readonly stateDir: string;
+  /** Seals digests in the state directory. */
+  readonly seal: DigestSeal;
   readonly parallelism: number;
   readonly nowMs: () => number;
 }
@@ -83,7 +85,7 @@ export class ManagedSet {
     this.#deps = deps;
     this.#self = `controller ${deps.controller}`;
     this.#reports = new SetReports(config.name, hub, (notice) => deps.notice(notice, config));
-    this.#stored = new StoredSet(stateDir, config.name, config.keepRevisions);
+    this.#stored = new StoredSet(stateDir, config.name, { max: config.keepRevisions, seal: deps.seal });
     this.#records = new SetRecords(stateDir, config.name, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
     this.approvals = new SetApprovals({
@@ -140,6 +142,7 @@ export class ManagedSet {
       hosts: this.hosts,
       rollouts: this.#rollouts,
       isActive: deps.isActive,
+      seal: deps.seal,
       onLoaded: (loaded) => {
         if (Object.keys(config.hooks).length > 0) secrets.note(loaded);
       },
@@ -207,6 +210,8 @@ export class ManagedSet {
   /** Called when this controller becomes active. The stored revision is in force at once, also while the source does not answer. */
   async takeOver(signal: AbortSignal): Promise<void> {
     const isOther = await this.load();
+    if (this.#stored.isForeign) this.#reports.log('warn', foreignText);
+    await this.#stored.renew().catch((error: unknown) => this.#logNotStored(error));
     this.#records.runs.closeOpen(this.#deps.nowMs());
     this.#hosts.restoreDrift();
     if (!isOther && this.hosts.every(({ target }) => target !== undefined)) return;
@@ -397,6 +402,9 @@ export class ManagedSet {
     this.#reports.status(() => this.status);
   }
 }
+
+const foreignText =
+  'another key sealed the digests in its state (controller.stateKey): its hosts are compared again, and hooks that ran for their revision count as run, also if a secret was rotated meanwhile';
 
 /** A set that leaves runs no hooks. */
 const hasHooks = ({ hooks, isLeaving }: SetConfig): boolean => Object.keys(hooks).length > 0 && isLeaving !== true;

@@ -5,11 +5,11 @@ import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
 import { VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import type { Source } from '../sources/source.ts';
-import { loadRevision, nothingFor, type LoadedRevision } from './load-revision.ts';
+import { loadRevision, nothingFor, sealed, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import type { Rollouts, StartPart } from './rollouts.ts';
 import type { Run } from './run.ts';
-import type { KnownRevision } from '../decide/set-state.ts';
+import type { DigestSeal, KnownRevision } from '../decide/set-state.ts';
 import type { StoredSet } from './stored-set.ts';
 import { watchVault } from './vault-watch.ts';
 
@@ -21,6 +21,8 @@ export interface SetRevisionsDeps {
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
   /** False while another controller is the active one; this one then takes no revision. */
   readonly isActive: () => boolean;
+  /** Seals the digests that are compared with the stored ones. */
+  readonly seal: DigestSeal;
   readonly onLoaded?: (loaded: LoadedRevision) => void;
   /** Called once for each list of problems. */
   readonly onRefused: (revision: string, problems: readonly string[]) => void;
@@ -188,11 +190,11 @@ export class SetRevisions {
 
   /** The manifests of a revision for each host of the set. */
   async load(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
-    const { config, hosts, source, onLoaded } = this.#deps;
-    if (config.isLeaving === true) return nothingFor(hosts.map(({ name }) => name));
+    const { config, hosts, source, seal, onLoaded } = this.#deps;
+    if (config.isLeaving === true) return sealed(nothingFor(hosts.map(({ name }) => name)), seal);
     const { dir } = await source.checkout(revision, signal);
     const on = hosts.map(({ link }) => link.host);
-    const loaded = await loadRevision(dir, config, on, signal, this.#vault);
+    const loaded = sealed(await loadRevision(dir, config, on, signal, this.#vault), seal);
     onLoaded?.(loaded);
     return loaded;
   }

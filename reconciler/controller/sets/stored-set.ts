@@ -3,21 +3,32 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { standardKept } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
-import type { KnownRevision, SetState } from '../decide/set-state.ts';
+import { sealedState, type DigestSeal, type KnownRevision, type SetState } from '../decide/set-state.ts';
 import { short } from '../decide/short-revision.ts';
 import { readState, StateFile } from './state-file.ts';
 
 const empty: SetState = { earlier: [], hosts: {}, given: {} };
+
+export interface StoredSetOptions {
+  /** How many earlier revisions are kept. */
+  readonly max?: number | undefined;
+  readonly seal?: DigestSeal;
+}
 
 export class StoredSet {
   readonly #set: string;
   readonly #file: string;
   readonly #store: StateFile;
   readonly #max: number;
+  readonly #seal: DigestSeal | undefined;
   #state = empty;
+  #isOutdated = false;
+  #isForeign = false;
 
-  constructor(stateDir: string, set: string, max = standardKept) {
+  /** `seal`: without it the digests stay as they are stored. */
+  constructor(stateDir: string, set: string, { max = standardKept, seal }: StoredSetOptions = {}) {
     this.#max = max;
+    this.#seal = seal;
     this.#set = set;
     this.#file = join(stateDir, 'sets', set, 'state.json');
     this.#store = new StateFile(this.#file);
@@ -27,12 +38,28 @@ export class StoredSet {
   async load(): Promise<boolean> {
     await this.#store.flush();
     const before = this.#state;
-    this.#state = { ...empty, ...((await readState(this.#file)) as Partial<SetState> | undefined) };
+    const found = { ...empty, ...((await readState(this.#file)) as Partial<SetState> | undefined) };
+    const { state, isForeign } =
+      this.#seal === undefined ? { state: found, isForeign: false } : sealedState(found, this.#seal);
+    this.#state = state;
+    this.#isForeign = isForeign;
+    this.#isOutdated = !isDeepStrictEqual(found, state);
     return !isDeepStrictEqual(before, this.#state);
   }
 
   get state(): SetState {
     return this.#state;
+  }
+
+  /** Another key sealed its digests. */
+  get isForeign(): boolean {
+    return this.#isForeign;
+  }
+
+  /** Replaces what `load` read when its digests are not sealed. */
+  async renew(): Promise<void> {
+    if (this.#isOutdated) await this.change({});
+    this.#isOutdated = false;
   }
 
   /** The revision that hosts have or get. */

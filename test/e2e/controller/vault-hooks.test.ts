@@ -1,7 +1,11 @@
 // Hooks of a set whose secret in Vault is rotated: they run once for each rotation, as for a commit, and hold it back when they fail.
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
+import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
+import { readHostsFile } from '../../../reconciler/manifest/hosts-file.ts';
+import { VaultSecrets } from '../../../reconciler/manifest/secrets/vault-secrets.ts';
 import { FakeVault } from '../../support/controller/vault.ts';
 import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
 import { until } from '../../support/until.ts';
@@ -109,4 +113,87 @@ test('a hook that fails before a rotation keeps the old value on all hosts, unti
   await world.start(config());
   await have('two', 'two');
   await ranRounds(1);
+});
+
+const stateFile = (): string => join(world.folder, 'state/sets/web/state.json');
+const storedState = async () =>
+  JSON.parse(await readFile(stateFile(), 'utf8')) as {
+    readonly hosts: Readonly<Record<string, { readonly text: string }>>;
+    readonly hooks: { readonly revision: string };
+  };
+/** The digests that anybody could compute who guesses the secrets. */
+async function guessed(): Promise<{ readonly text: string; readonly secrets: string }> {
+  const { config: read } = await readConfig(join(world.folder, 'gantry.yaml'));
+  const set = read?.sets.find(({ name }) => name === 'web') ?? expect.fail('there is no set');
+  const { hosts } = await readHostsFile(join(world.folder, 'hosts.yaml'), new Map());
+  const secrets = new VaultSecrets(set.vault ?? expect.fail('it has no Vault'));
+  const signal = new AbortController().signal;
+  const checkouts = join(world.folder, 'state/sources/shop/checkouts');
+  const [folder = ''] = await readdir(checkouts);
+  const loaded = await loadRevision(join(checkouts, folder), set, hosts, signal, secrets);
+  await secrets.close();
+  return { text: loaded.hosts.get('h1')?.text ?? '', secrets: loaded.secrets ?? '' };
+}
+
+test('the state has no digest of a secret that somebody without its key can compute', async () => {
+  await world.start(config());
+  await ranRounds(1);
+  await world.stop();
+  const { text, secrets } = await guessed();
+  const state = await readFile(stateFile(), 'utf8');
+  expect([text, secrets].map((digest) => [digest.length, state.includes(digest)])).toEqual([
+    [64, false],
+    [64, false],
+  ]);
+});
+
+test('digests of an older version are sealed at the start, and run no hook again', async () => {
+  await world.start(config());
+  await ranRounds(1);
+  await world.stop();
+  const { text, secrets } = await guessed();
+  const { hosts, hooks, ...others } = await storedState();
+  const older = {
+    ...others,
+    hosts: Object.fromEntries(Object.entries(hosts).map(([host, one]) => [host, { ...one, text }])),
+    hooks: { ...hooks, revision: `${hooks.revision.split(' ')[0]} ${secrets}` },
+  };
+  await writeFile(stateFile(), JSON.stringify(older));
+  await world.start(config());
+  await hasStatus(world, 'web', 'synced');
+  await until(async () => !(await readFile(stateFile(), 'utf8')).includes(secrets), waitMs);
+  const { reads } = vault.counts;
+  await until(() => vault.counts.reads > reads + 2, waitMs);
+  expect(ran()).toEqual([]);
+  expect(await storedState()).toMatchObject({ hosts, hooks });
+  await world.stop();
+  rotate('two');
+  await world.start(config());
+  await have('two', 'two');
+  await ranRounds(1);
+});
+
+test('a state whose key is lost runs no hook again, says so, and follows the next rotation', async () => {
+  await world.start(config());
+  await ranRounds(1);
+  await world.stop();
+  await rm(join(world.folder, 'state.key'));
+  await world.start(config());
+  await hasStatus(world, 'web', 'synced');
+  const { reads } = vault.counts;
+  await until(() => vault.counts.reads > reads + 2, waitMs);
+  await hasStatus(world, 'web', 'synced');
+  expect(ran()).toEqual([]);
+  const warned = (): number =>
+    world.hub
+      .lines({ limit: 5000 })
+      .filter(({ set, message }) => set === 'web' && message.startsWith('another key sealed')).length;
+  expect(warned()).toBe(1);
+  rotate('two');
+  await have('two', 'two');
+  await ranRounds(1);
+  await world.stop();
+  await world.start(config());
+  await hasStatus(world, 'web', 'synced');
+  expect([ran(), warned()]).toEqual([[], 0]);
 });

@@ -23,6 +23,7 @@ const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}
     folder: '/c',
     name: 'main',
     stateDir: '/c/state',
+    stateKey: '/c/state.key',
     console: false,
     trustedProxies: [],
     parallelism: 4,

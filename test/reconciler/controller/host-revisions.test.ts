@@ -11,6 +11,7 @@ import type { SetOnHost } from '../../../reconciler/controller/sets/on-host/set-
 import { Rollouts } from '../../../reconciler/controller/sets/rollouts.ts';
 import type { Run } from '../../../reconciler/controller/sets/run.ts';
 import { SetRevisions } from '../../../reconciler/controller/sets/set-revisions.ts';
+import { sealWith } from '../../../reconciler/controller/sets/digest-key.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import type { Source } from '../../../reconciler/controller/sources/source.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -75,7 +76,7 @@ class World {
   /** Starts a controller, or recreates a set with an edited configuration. */
   async begin(): Promise<void> {
     const isEnded = { value: false };
-    const stored = new StoredSet(this.#folder, 'web');
+    const stored = new StoredSet(this.#folder, 'web', { seal: sealWith('k'.repeat(43)) });
     await stored.load();
     const hosts = hostNames.map(
       (name) => new FakeHost(name, (host, target) => this.#given(host, target, stored, isEnded)),
@@ -110,6 +111,7 @@ class World {
       hosts: list,
       rollouts,
       isActive: () => !isEnded.value,
+      seal: sealWith('k'.repeat(43)),
       onRefused: (_revision, problems) => this.wrong.push(...problems),
       onError: () => {},
       onWarning: () => {},

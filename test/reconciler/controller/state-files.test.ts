@@ -155,7 +155,16 @@ test('an approval does not count until the hosts have stored it', async () => {
   await own.recall();
   hosts.isDown = true;
   const until = '2030-01-31T12:00:00Z';
-  const approval = { id: 'x', set: 'web', revision: 'c0ffee', steps: ['d'], by: 'ann', reason: 'x', at: until, until };
+  const approval = {
+    id: 'x',
+    set: 'web',
+    revision: 'c0ffee',
+    steps: ['2:d'],
+    by: 'ann',
+    reason: 'x',
+    at: until,
+    until,
+  };
   await expect(own.approve(approval, 0, () => undefined)).rejects.toThrow('the hosts are down');
   expect(own.approvalsOf('web', 0)).toEqual([]);
   hosts.isDown = false;
@@ -164,6 +173,19 @@ test('an approval does not count until the hosts have stored it', async () => {
   await lost.recall();
   expect(lost.approvalsOf('web', 0)).toEqual([approval]);
   expect(lost.approvalsOf('web', Date.parse(until))).toEqual([]);
+});
+
+test('an approval of an older version ends, and its digests leave the hosts', async () => {
+  const until = '2030-01-31T12:00:00Z';
+  const one = { id: 'x', set: 'web', revision: 'c0ffee', steps: ['2:d'], by: 'ann', reason: 'x', at: until, until };
+  const older = { ...one, id: 'y', steps: ['d'] };
+  const hosts = hostsWith({ n: 3, suspensions: [], approvals: [older, one] });
+  const own = new Asked(join(folder, 'asked.json'), hosts);
+  await own.load();
+  expect(await own.recall()).toEqual([older]);
+  expect([own.approvalsOf('web', 0), hosts.note]).toEqual([[one], { n: 4, suspensions: [], approvals: [one] }]);
+  expect(await own.recall()).toEqual([]);
+  expect(hosts.note?.n).toBe(4);
 });
 
 test('a failed revision rolls back to the newest good one; revisions of older states count as good', async () => {
@@ -184,7 +206,7 @@ test('a failed revision rolls back to the newest good one; revisions of older st
 });
 
 test('only the configured number of earlier revisions is kept for rollbacks', async () => {
-  const set = new StoredSet(folder, 'web', 2);
+  const set = new StoredSet(folder, 'web', { max: 2 });
   await set.load();
   for (const revision of ['one', 'two', 'three', 'four']) await set.advance({ revision, at: '2026-01-01T00:00:00Z' });
   expect(set.known).toEqual(['four', 'three', 'two']);

@@ -10,6 +10,7 @@ import {
   hookKey,
   hooksUpTo,
   hostsOfHook,
+  isStateOf,
   stateOfHook,
   withAfterSync,
   withHook,
@@ -90,11 +91,11 @@ export class SetHooks {
   async afterSync(delivery: Delivery, isNews: boolean, signal: AbortSignal): Promise<string | undefined> {
     const { state, store } = this.#deps;
     const key = deliveryKey(delivery);
-    const known = state()?.revision === key ? state()?.afterSync : undefined;
+    const known = isStateOf(state(), key) ? state()?.afterSync : undefined;
     if (!isNews && known !== 'due') return typeof known === 'object' ? known.failed : undefined;
     const why = await this.#ended('afterSync', delivery, signal);
     const outcome: AfterSync = why === undefined ? 'done' : { failed: why };
-    if (known !== undefined && state()?.revision === key && !signal.aborted)
+    if (known !== undefined && isStateOf(state(), key) && !signal.aborted)
       await store(withAfterSync(state(), key, outcome));
     return why;
   }
@@ -167,8 +168,7 @@ export class SetHooks {
     const result = this.#withoutSecrets(await runHook(hook, client, environment, signal));
     const { outcome, message } = result;
     // A newer delivery has a state of its own.
-    if (state()?.revision === whole)
-      await store(withHook(state(), whole, key, outcome === 'failed' ? 'failed' : 'done'));
+    if (isStateOf(state(), whole)) await store(withHook(state(), whole, key, outcome === 'failed' ? 'failed' : 'done'));
     this.#keep(phase, hook, name, revision, result);
     if (outcome === 'failed') throw new HookError(`${what} failed on ${name}: ${message ?? 'no reason is known'}`);
   }

@@ -96,7 +96,7 @@ export class Comparison {
   /** The steps that somebody must approve, including those that wait for the window of disruptive changes. */
   toApprove(made: MadePlan, level: ApprovalLevel, resting: Objects): readonly AskedStep[] {
     const whole = this.calmMs > 0 ? this.#plan(this.judged.held, { objects: resting }, { isCalm: false }) : made;
-    return stepsToApprove(whole.plan, level, this.target.loaded.text, this.isNew);
+    return stepsToApprove(whole.plan, level, this.target.loaded.asWritten, this.isNew);
   }
 
   /** Why guards refuse parts of a plan; what only waits for another object comes last. */

@@ -37,7 +37,7 @@ export type HostSetConfig = Pick<
 export interface HostTarget {
   readonly revision: string;
   readonly loaded: LoadedSet;
-  /** A digest of the values of Vault in the documents of all hosts. */
+  /** The sealed digest of the values of Vault in the documents of all hosts. */
   readonly secrets?: string | undefined;
   /** The run that brings the revision to the hosts. */
   readonly run?: Run;
