@@ -29,6 +29,9 @@ export function objectDetail(set: ManagedSet, host: SetOnHost, address: string):
   };
 }
 
+/** What the host computes from the object and its profiles: it repeats secrets of both at other paths. */
+const merged: ReadonlySet<string> = new Set(['expanded_config', 'expanded_devices']);
+
 /** Both values with secrets masked, and what differs. */
 export function comparison(
   document: Document | undefined,
@@ -40,10 +43,13 @@ export function comparison(
     redact(value as JsonObject, [], secrets) as Record<string, unknown>;
   return {
     ...(document === undefined ? {} : { desired: masked(document.values) }),
-    ...(live === undefined ? {} : { live: masked(live) }),
+    ...(live === undefined ? {} : { live: masked(withoutMerged(live)) }),
     differences: [...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
   };
 }
+
+const withoutMerged = (live: object): object =>
+  Object.fromEntries(Object.entries(live).filter(([name]) => !merged.has(name)));
 
 export function differenceOf({ path, before, after, effect, secret }: Change): ObjectDetail['differences'][number] {
   const shown = (value: Json): Json => (secret ? hidden : redact(value, path.split('.')));

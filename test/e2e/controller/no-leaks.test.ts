@@ -1,10 +1,13 @@
-// Marked secrets of SOPS, Vault and a hook go through commits, failures, drift, a rotation and a rollback. Then they are nowhere but on the hosts.
+// Marked secrets of SOPS, Vault and a hook go through commits, failures, drift, a rotation and a rollback. Then they are nowhere but on the hosts,
+// also in no view of the page in Chromium.
 import { once } from 'node:events';
+import { cpSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Overview } from '../../../reconciler/controller/contract/index.ts';
 import { endpoints } from '../../../reconciler/controller/http/endpoints.ts';
@@ -17,7 +20,12 @@ import { FakeVault } from '../../support/controller/vault.ts';
 import { openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
 import { startCollector, type Collector } from '../../support/daemons/collector.ts';
 import { Repository } from '../../support/git/repository.ts';
+import { buildPage, chromiumPath, launchChromium, noChromium } from '../../support/page/browser.ts';
+import { knownPlaces } from '../../support/page/openings.ts';
+import { shownOn, textsOf, viewsOf, type Shown } from '../../support/page/shown.ts';
 import { until } from '../../support/until.ts';
+
+if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
 
 const token = `${mark}-token-of-forty-characters-for-the-tests`;
 const secretId = `${mark}-secret-id`;
@@ -28,6 +36,7 @@ let repository: Repository;
 let running: ControllerProcess;
 let watch: ProcessWatch;
 let url = '';
+let browser: Browser | undefined;
 let key: AgeKey;
 const notices: string[] = [];
 const receiver = createServer((request, response) => {
@@ -53,13 +62,21 @@ beforeAll(async () => {
   await writeFile(join(world.folder, 'token'), token, { mode: 0o600 });
   await writeFile(join(world.folder, 'gantry.yaml'), config());
   repository.commit({ 'web.yaml': web('one'), 'secrets.enc': sops('one') });
-  running = spawnController(buildPrograms().gantry, join(world.folder, 'gantry.yaml'));
+  const { gantry, root } = buildPrograms();
+  if (chromiumPath !== undefined) {
+    const page = await buildPage();
+    cpSync(page, join(root, 'dist/web'), { recursive: true });
+    rmSync(page, { recursive: true });
+    browser = await launchChromium();
+  }
+  running = spawnController(gantry, join(world.folder, 'gantry.yaml'));
   watch = new ProcessWatch(running.child.pid ?? expect.fail('it did not start'));
   url = await listening(running);
   void collect().catch(() => undefined);
 }, 240_000);
 afterAll(async () => {
   ended.abort();
+  await browser?.close();
   watch?.end();
   if (running !== undefined) await killed(running.child);
   await world?.close();
@@ -128,6 +145,10 @@ const onHosts = (name: string, value: string): Promise<unknown> =>
     const found = await Promise.all([1, 2].map((host) => world.profile(host, 'web')));
     return found.every((profile) => profile?.[name] === value);
   }, waitMs).catch(async () => expect.fail(`${name} is not ${value}: ${JSON.stringify(await set())} ${running.log()}`));
+const used = { set: 'web', host: 'h1', container: 'tool', objects: ['profile/web', 'container/tool'], branch: 'main' };
+/** Empty without Chromium. */
+const shownNow = async (): Promise<Shown> =>
+  browser === undefined ? new Map() : shownOn(browser, { url, token, ...used });
 const verb = (...words: readonly string[]) =>
   cli(['controller', ...words, '--url', url, '--token-file', join(world.folder, 'token')]);
 
@@ -180,6 +201,7 @@ test.runIf(canEncrypt)(
       const { stdout, stderr } = await verb(...words);
       told.push(`${words.join(' ')}: ${stdout}${stderr}`);
     }
+    const whileBroken = await shownNow();
     repository.commit({ 'web.yaml': web('good') });
     await onHosts('user.note', 'good');
     await becomes('synced');
@@ -189,6 +211,10 @@ test.runIf(canEncrypt)(
     await onHosts('user.mail', `${mark}-sops-two`);
     await becomes('synced');
 
+    const shown = new Map([
+      ...whileBroken,
+      ...[...(await shownNow())].map(([what, text]) => [`${what}, later`, text] as const),
+    ]);
     const asked = new Map<string, number>();
     const parts = { ':set': 'web', ':host': 'h1', ':name': 'tool' };
     const query: Readonly<Record<string, string>> = {
@@ -232,9 +258,12 @@ test.runIf(canEncrypt)(
     const hooks = told.find((one) => one.startsWith('logs: ')) ?? '';
     // The search finds what is there: the hook did print the values, and each channel has news of the set.
     expect(hooks).toContain('DB=');
+    if (browser !== undefined)
+      expect([...shown.values()].filter((text) => text.includes('user.password')).length).toBeGreaterThan(6);
     for (const channel of [streamed, notices, told]) expect(channel.join('')).toContain('web');
     expect([
       ...told.flatMap((one) => leaksIn(one.split(':')[0] ?? '', one)),
+      ...[...shown].flatMap(([what, text]) => leaksIn(what, text)),
       ...leaksIn('log', logged),
       ...leaksIn('events', streamed.join('')),
       ...leaksIn('notifications', notices.join('\n')),
@@ -245,5 +274,29 @@ test.runIf(canEncrypt)(
       ...leaks,
     ]).toEqual([]);
   },
-  240_000,
+  400_000,
+);
+
+test('every view of a set, a host and a container is searched', () => {
+  const { rooms, parts } = knownPlaces();
+  const places = viewsOf(used).map(({ place }) => place);
+  const missing = [
+    ...rooms.filter((room) => !places.some((place) => place.startsWith(`#/${room}`))),
+    ...parts.filter((part) => !places.includes(`#/sets/web/${part}`)),
+  ];
+  expect([rooms.length > 5, parts.length > 3, missing]).toEqual([true, true, []]);
+});
+
+test.runIf(canEncrypt && chromiumPath !== undefined)(
+  'a secret in an attribute, a field or the storage of the page is found',
+  async () => {
+    const page = (await browser?.newPage()) ?? expect.fail('there is no browser');
+    await page.goto(url);
+    await page.evaluate(`document.body.innerHTML = '<details><p title="${mark}-a">x</p></details><input>';
+    document.querySelector('input').value = '${mark}-b';
+    localStorage.setItem('x', '${mark}-c')`);
+    const found = (await textsOf(page)).flatMap(([what, text]) => leaksIn(what, text).map(() => what));
+    expect(found).toEqual(['document and attributes', 'fields', 'storage']);
+    await page.close();
+  },
 );

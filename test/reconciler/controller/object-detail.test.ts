@@ -1,0 +1,16 @@
+// The values of an object as the page shows them: declared secrets are hidden wherever the host repeats them.
+import { expect, test } from 'vitest';
+import type { Document } from '../../../reconciler/core/documents/document.ts';
+import { comparison } from '../../../reconciler/controller/sets/object-detail.ts';
+
+test('a secret is in neither value, nor what profiles add to the live one', () => {
+  const values = { config: { 'environment.DB': 'open sesame', 'user.note': 'shown' } };
+  const document = { values, secrets: ['config.environment.DB'] } as unknown as Document;
+  const live = {
+    ...values,
+    expanded_config: { ...values.config, 'environment.MAIL': 'of a profile' },
+    expanded_devices: { eth0: { type: 'nic', 'user.word': 'of a profile' } },
+  };
+  const shown = { config: { 'environment.DB': '(secret)', 'user.note': 'shown' } };
+  expect(comparison(document, live, undefined)).toEqual({ desired: shown, live: shown, differences: [] });
+});
