@@ -100,7 +100,7 @@ export class Machine {
   }
 
   /** Runs a bash script (-eu -o pipefail) as root. Returns its output, or throws an error with it. */
-  async run(script: string, seconds = 180): Promise<string> {
+  async run(script: string, seconds = 600): Promise<string> {
     const id = String(++this.#next);
     const answer = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
     this.#port?.write(`${id} ${seconds} ${Buffer.from(script).toString('base64')}\n`);
