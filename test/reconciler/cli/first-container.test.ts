@@ -49,6 +49,10 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
   expect(stack).toContain('server: "https://cloud-images.ubuntu.com/releases"');
   expect(stack).toContain('name: "web"');
   expect((await gantry(['validate', folder('two')])).code).toBe(0);
+  const other = await gantry(['init', folder('two'), '--image', 'busybox', '--yes']);
+  expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('--image and --name have no effect')]);
+  expect(readFileSync(join(folder('two'), 'stack.yaml'), 'utf8')).toBe(stack);
+  expect((await gantry(['init', folder('two')])).stderr).toContain(`Next: gantry apply ${folder('two')}`);
   expect(await daemon.get('/1.0/containers')).toEqual([]);
 });
 

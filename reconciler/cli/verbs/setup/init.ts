@@ -6,7 +6,7 @@ import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Context, Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import { templates, type Template } from './init-templates.ts';
 import { writeNew } from './write-new.ts';
@@ -16,23 +16,33 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   if (name !== undefined && (image ?? container) !== undefined)
     throw usageError('--image and --name are for a first container: they cannot be combined with --template');
   const template = templateOf(name ?? 'container');
-  if (name === undefined && (await wantsContainer(context, directory)))
+  const hasStack = await exists(join(directory, 'stack.yaml'));
+  if (hasStack && (image ?? container) !== undefined)
+    throw new CliError(
+      `${join(directory, 'stack.yaml')} exists already, so --image and --name have no effect: ` +
+        `edit it and run gantry apply ${directory}, delete it, or name another folder`,
+      exitCodes.error,
+    );
+  if (name === undefined && !hasStack && wantsContainer(context))
     return (await import('./first-container.ts')).makeFirstContainer(context, directory);
   const made = await writeNew(context, directory, template.files);
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ made })}\n`);
   if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
+  else if (hasStack) context.note(`Next: gantry apply ${directory}`);
   return exitCodes.ok;
 };
 
-/** True if questions can be asked or flags answer them, and the directory has no stack yet. */
-async function wantsContainer({ io, isJson, options }: Context<InitOptions>, directory: string): Promise<boolean> {
+/** True if questions can be asked or flags answer them. */
+function wantsContainer({ io, isJson, options }: Context<InitOptions>): boolean {
   const isAsked = isApproved(options) || options.image !== undefined || options.name !== undefined;
-  if (!isAsked && (isJson || io.stdin.isTTY !== true)) return false;
-  return access(join(directory, 'stack.yaml')).then(
-    () => false,
-    () => true,
-  );
+  return isAsked || (!isJson && io.stdin.isTTY === true);
 }
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Throws with a list of all templates for an unknown name. */
 function templateOf(name: string): Template {
