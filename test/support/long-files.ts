@@ -18,6 +18,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/process/command-line.test.ts',
   'test/e2e/controller/hooks.test.ts',
   'test/e2e/controller/no-leaks.test.ts',
+  'test/e2e/process/controller-verbs.test.ts',
   'test/server/drivers/runtime/lxc.test.ts',
   'test/e2e/cluster/recover.test.ts',
   'test/e2e/terraform/stock-lxd.test.ts',

@@ -127,8 +127,10 @@ class Watch {
     page.on('response', (response) => this.#answered(response));
     page.on('console', (message) => this.#keep(`log of the page ${this.#texts.length}`, message.text()));
     page.on('websocket', (socket) => {
-      for (const event of ['framesent', 'framereceived'] as const)
-        socket.on(event, ({ payload }) => this.#keep(`${event} ${this.#texts.length}`, payload.toString()));
+      const keep = ({ payload }: { readonly payload: string | Buffer }): void =>
+        this.#keep(`frame ${this.#texts.length}`, payload.toString());
+      socket.on('framesent', keep);
+      socket.on('framereceived', keep);
     });
   }
 
