@@ -1,6 +1,5 @@
 // Chooses and opens the drivers for this host: real containers if it can run them, otherwise the simulation, with the reason.
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { refuseDamaged } from '../drivers/image/damage.ts';
 import { unpackImage } from '../drivers/image/unpack.ts';
@@ -18,6 +17,7 @@ import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
 import type { ClusterPart } from '../drivers/storage/shared-place.ts';
 import type { Log } from '../lib/log.ts';
+import { makeFolder } from '../lib/shared/make-folder.ts';
 
 export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
 
@@ -49,7 +49,7 @@ export interface HostDriverOptions {
 export async function openHostDrivers(options: HostDriverOptions): Promise<HostDrivers> {
   const { choice, stateDir, log, cluster } = options;
   const root = join(stateDir, 'storage-pools');
-  await mkdir(root, { recursive: true, mode: 0o711 });
+  await makeFolder(root, 0o711);
   const isRoot = process.getuid?.() === 0;
   const shared = { root, log, unpackImage: unpackWhole };
   const dir = openDirStorage({ ...shared, cluster, ownership: isRoot ? 'keep' : 'ignore' });

@@ -1,6 +1,5 @@
 // Where the daemon is reached: its own socket and TLS listener, and those that serve LXD clients in their dialect. All lead to the same use
 // cases.
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { defaultMetricsPort } from '../api/server/listen-address.ts';
@@ -27,6 +26,7 @@ import type { RouteTable } from '../http/route.ts';
 import type { Pki } from '../auth/pki.ts';
 import { TlsListener } from '../http/listen/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
+import { makeFolder } from '../lib/shared/make-folder.ts';
 
 /** Where unmodified LXD clients are served. */
 export interface LxdListeners {
@@ -103,7 +103,7 @@ export class Listeners {
     try {
       local.push(await listenUnix(svc, socketPath, deps.group));
       if (deps.lxd?.socket !== undefined) {
-        await mkdir(dirname(deps.lxd.socket), { recursive: true, mode: 0o711 });
+        await makeFolder(dirname(deps.lxd.socket), 0o711);
         local.push(await listenUnix(lxd, deps.lxd.socket, deps.group));
       }
       return opened();

@@ -1,6 +1,6 @@
 // The directories of a daemon's state, made when they are missing.
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../lib/shared/make-folder.ts';
 
 export interface Directories {
   readonly guests: string;
@@ -18,7 +18,7 @@ export async function makeDirectories(stateDir: string): Promise<Directories> {
     logs: join(stateDir, 'logs'),
     guests: join(stateDir, 'guests'),
   };
-  await mkdir(stateDir, { recursive: true, mode: 0o711 });
-  for (const dir of Object.values(dirs)) await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeFolder(stateDir, 0o711);
+  for (const dir of Object.values(dirs)) await makeFolder(dir, 0o700);
   return dirs;
 }

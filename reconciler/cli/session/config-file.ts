@@ -1,9 +1,10 @@
 // A small JSON file in the user's configuration directory: read errors say what to do, writes replace the whole file.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -32,7 +33,7 @@ export async function readConfig<T>(
 
 export async function writeConfig(env: Env, name: string, value: object): Promise<void> {
   const file = pathOf(env, name);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`);
   await rename(draft, file);

@@ -1,7 +1,8 @@
 // The file with a user's login at one server: readable only by the user, replaced as a whole.
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 export interface Login {
   /** The server, in its normal form. */
@@ -35,7 +36,7 @@ export async function readLogin(env: Env, host: string): Promise<Login | undefin
 
 export async function writeLogin(env: Env, login: Login): Promise<void> {
   const file = fileOf(env, login.host);
-  await mkdir(folderOf(env), { recursive: true, mode: 0o700 });
+  await makeFolder(folderOf(env), 0o700);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, file);

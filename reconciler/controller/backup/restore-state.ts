@@ -9,6 +9,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetState } from '../decide/set-state.ts';
 import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
 import { sha256 } from './backup-state.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 export interface RestoreResult {
   readonly at: string;
@@ -23,7 +24,7 @@ export async function restoreState(file: string, stateDir: string, controller: s
   if (there.length > 0)
     throw new Error(`${stateDir} is not empty: stop the controller, move the directory away, and restore again`);
   const parent = dirname(stateDir);
-  await mkdir(parent, { recursive: true, mode: 0o700 });
+  await makeFolder(parent, 0o700);
   const begin = `${basename(stateDir)}.restore-`;
   // Removes the rest of an interrupted attempt.
   for (const name of await readdir(parent))

@@ -1,11 +1,12 @@
 // The key of the digests that the state directory keeps of values with secrets. It lies beside that directory, never in it: without the key
 // nobody can guess a short secret from a copy of the state or from a backup.
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
-import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { DigestSeal } from '../decide/set-state.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 const keyBytes = 32;
 const isKey = /^[\w-]{43}$/;
@@ -25,7 +26,7 @@ export async function digestSealIn(file: string): Promise<{ readonly seal: Diges
 /** The key that the file has in the end: another process may have been first. */
 async function stored(file: string, made: string): Promise<string> {
   const partial = `${file}.${randomBytes(4).toString('hex')}.new`;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   try {
     await writeFile(partial, `${made}\n`, { mode: 0o600, flush: true });
     await link(partial, file);

@@ -1,9 +1,10 @@
 // The identity of a controller: made at its first start and stored in its state directory, so that it recognizes its own notes on hosts even
 // when its name or its hosts file has changed.
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readState } from './state-file.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 /** Controllers that share a state directory have one identity. */
 export async function identityIn(stateDir: string): Promise<string> {
@@ -12,7 +13,7 @@ export async function identityIn(stateDir: string): Promise<string> {
   if (found !== undefined) return found;
   const made = randomBytes(8).toString('hex');
   const partial = `${file}.${made}.new`;
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await makeFolder(stateDir, 0o700);
   await writeFile(partial, `${JSON.stringify({ id: made })}\n`, { mode: 0o600, flush: true });
   try {
     await link(partial, file);

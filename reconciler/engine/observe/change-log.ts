@@ -1,9 +1,10 @@
 // Logs the changes of a server that watchers on this machine saw, in files of bounded size, for later commands.
-import { appendFile, mkdir, readFile, rename, stat } from 'node:fs/promises';
+import { appendFile, readFile, rename, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Address } from '../../core/documents/document.ts';
 import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 export interface SeenPlace {
   /** $XDG_STATE_HOME/gantry. */
@@ -22,7 +23,7 @@ const fileOf = ({ directory, host }: SeenPlace): string =>
 export async function logSeen(place: SeenPlace, seen: readonly LifecycleChange[]): Promise<void> {
   if (seen.length === 0) return;
   const file = fileOf(place);
-  await mkdir(join(place.directory, 'seen'), { recursive: true, mode: 0o700 });
+  await makeFolder(join(place.directory, 'seen'), 0o700);
   const size = await stat(file).then(
     (found) => found.size,
     () => 0,

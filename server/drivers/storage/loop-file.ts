@@ -1,10 +1,11 @@
 // The file that a pool of blocks keeps its volumes in, and the loop device on it.
-import { mkdir, rm, stat, statfs } from 'node:fs/promises';
+import { rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 import { exec } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
 import type { PoolSpec } from './driver.ts';
+import { makeFolder } from '../../lib/shared/make-folder.ts';
 
 const gigabyte = 1_000_000_000;
 
@@ -30,7 +31,7 @@ export async function freeSize(root: string): Promise<string> {
 export const hasLoopFile = async (file: string): Promise<boolean> => (await stat(file).catch(ifMissing)) !== undefined;
 
 export async function makeLoopFile(file: string, bytes: number): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   await exec(['truncate', `--size=${bytes}`, file]);
 }
 

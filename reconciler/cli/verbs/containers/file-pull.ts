@@ -1,7 +1,7 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
 import type { Command, Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
-import { constants, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
+import { constants, lstat, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,6 +13,7 @@ import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { baseName, below, explain, parseFileAddress } from './file-address.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 const maxLinks = 20;
 
@@ -72,7 +73,7 @@ async function copy(context: Command, files: Files, entry: FileEntry, path: stri
   context.stop.throwIfAborted();
   if (entry.type === 'file') return writeLocal(entry.body, target, entry.mode, context.stop);
   if (entry.type === 'symlink') return linkLocal(entry.target, target);
-  await mkdir(target, { recursive: true });
+  await makeFolder(target);
   // A listing may name an entry twice, first as a link to another place.
   if (!(await lstat(target)).isDirectory()) throw new CliError(`${target} is not a directory`, exitCodes.error);
   for (const name of [...new Set(entry.names)].toSorted()) {

@@ -1,9 +1,10 @@
 // Locks a state folder for one move at a time. The kernel releases the lock with the process, so it is never stale.
 import { createHash } from 'node:crypto';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** An abstract socket of Linux: a name that one process can have, without a file. */
 export const lockName = (folder: string): string =>
@@ -12,7 +13,7 @@ export const lockName = (folder: string): string =>
 /** Runs `work` while holding the folder's lock on this host. Outside Linux it runs without a lock. */
 export async function withFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   if (process.platform !== 'linux') return work();
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

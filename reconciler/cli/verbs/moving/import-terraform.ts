@@ -1,11 +1,12 @@
 // `gantry import lxd-terraform DIR`: rewrites a configuration for our provider, and lists each part that cannot be converted, with its line.
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { importTerraform, type ImportedTerraform } from '../../../manifest/import-terraform/import-terraform.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportTerraformOptions } from './import-verbs.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 export const importTerraformFolder: Run<ImportTerraformOptions> = async (context, [dir = '']) => {
   const { output, import: imports } = context.options;
@@ -61,7 +62,7 @@ async function writeWhole(dir: string, output: string, { files, replaced }: Impo
   const partial = join(target, '..', `.${basename(target)}.partial`);
   try {
     await rm(partial, { recursive: true, force: true });
-    await mkdir(join(target, '..'), { recursive: true });
+    await makeFolder(join(target, '..'));
     await cp(dir, partial, { recursive: true, filter: (path) => !isLeftOut(relative(dir, path)) });
     for (const path of replaced) await rm(join(partial, path));
     for (const { path, text } of files) await writeFile(join(partial, path), text);

@@ -1,8 +1,9 @@
 // The progress of a move, in a file that stays correct if this process is killed at any moment.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { usageError } from '../../errors/usage-error.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** `begun`: the target may have a part of it. `stopped`: the container is stopped on the source. `copied`: the target has all of it. `done`: nothing is left to do. */
 export type Stage = 'begun' | 'stopped' | 'copied' | 'done';
@@ -29,7 +30,7 @@ interface Written {
 /** Continues an earlier move between the same servers. */
 export async function openProgress(folder: string, from: string, to: string): Promise<Progress> {
   const file = join(folder, 'progress.json');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const entries = new Map(Object.entries(await readEntries(file, from, to)));
   const write = async (): Promise<void> => {
     const content: Written = { version: 1, from, to, entries: Object.fromEntries(entries) };

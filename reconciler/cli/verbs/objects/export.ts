@@ -1,5 +1,5 @@
 // `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context, Run, Output } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -12,6 +12,7 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
 import type { WrittenExport } from '../../../manifest/write-export.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** Each of several hosts goes to its own directory below that of -o. */
 export const exportHost: Run<ExportOptions> = async (context, words, fleet) => {
@@ -83,7 +84,7 @@ async function writeFiles(
   formatted: (text: string) => string,
 ): Promise<void> {
   const flag = context.options.force === true ? 'w' : 'wx';
-  await mkdir(isFile(target) ? dirname(target) : target, { recursive: true });
+  await makeFolder(isFile(target) ? dirname(target) : target);
   for (const [file, text] of files) {
     // Values may be secret.
     await writeFile(file, formatted(text), { flag, mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {

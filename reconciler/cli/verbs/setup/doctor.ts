@@ -2,7 +2,7 @@
 // server.
 import type { Command, Context, Output, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
@@ -21,6 +21,7 @@ import { confirm } from '../../session/confirm.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 interface Finding {
   readonly name: string;
@@ -81,7 +82,7 @@ async function state(context: Output): Promise<Finding> {
   const directory = stateDirectory(context.io.env);
   const probe = join(directory, `.doctor-${randomBytes(4).toString('hex')}`);
   try {
-    await mkdir(directory, { recursive: true });
+    await makeFolder(directory);
     await writeFile(probe, '', { flag: 'wx' });
     await rm(probe);
     return { name: 'state', level: 'ok', text: `${directory} is writable` };

@@ -1,6 +1,5 @@
 // The part of `gantry init` that ends in a running container: at most three questions, then a stack and its apply.
 import { containerName } from '../../../../server/api/names.ts';
-import { mkdir } from 'node:fs/promises';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
@@ -12,6 +11,7 @@ import { imageDocuments, makeOwnImage, ownImage, ownImages, unreachable, usualIm
 import { firstContainer } from './init-templates.ts';
 import { writeNew } from './write-new.ts';
 import type { InitOptions } from './setup-verbs.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 const usualName = 'first';
 
@@ -25,7 +25,7 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
   const { document, alias } = imageDocuments(image, remotes);
   const own = ownImage(image);
   if (own !== undefined) {
-    await mkdir(directory, { recursive: true });
+    await makeFolder(directory);
     if (own === 'debootstrap') context.note('Making an image of Debian with debootstrap, which takes some minutes.');
     await makeOwnImage(own, directory, context.io);
   }

@@ -1,10 +1,11 @@
 // Writes the files of a new stack and their schema for editors, never over a file.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { Output } from '../../session/context.ts';
 import type { Template } from './init-templates.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
@@ -22,7 +23,7 @@ export async function writeNew(
   const made: string[] = [];
   for (const [file, text] of files) {
     const path = join(directory, file);
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(path, text, { flag: 'wx' }).then(
       () => made.push(path),
       (error: NodeJS.ErrnoException) => {
