@@ -1,11 +1,14 @@
 // The process as the CLI sees it: streams, environment, signals. All input and output goes through it.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { watchReader } from './reader-watch.ts';
 import { deferOptimization } from '../../../server/client/defer-optimization.ts';
 
 export interface CliIo {
   readonly argv: readonly string[];
+  /** The same words as bytes. Absent where they are not known. */
+  readonly argvBytes?: () => readonly Buffer[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
@@ -24,10 +27,18 @@ export interface CliIo {
   readonly deferOptimization?: () => void;
 }
 
+/** The words of the command line that started this process; flags of Node may come before ours. */
+function commandLine(): readonly Buffer[] {
+  // latin1 keeps each byte.
+  const words = readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1);
+  return words.map((word) => Buffer.from(word, 'latin1'));
+}
+
 export function processIo(): CliIo {
   let hungUp: (() => void) | undefined;
   return {
     argv: process.argv.slice(2),
+    ...(process.platform === 'linux' ? { argvBytes: () => commandLine().slice(2 - process.argv.length) } : {}),
     env: process.env,
     stdin: process.stdin,
     stdout: process.stdout,

@@ -39,16 +39,24 @@ export function buildProgram(run: Runner): Command {
 
 /** Refuses unknown words after a group, or after the program's name, with a suggestion. */
 function refuseUnknownVerbs(command: Command, group: string): void {
-  const { commands } = command;
-  const known = commands.flatMap((one) => [one.name(), ...one.aliases()]);
-  for (const one of commands) if (one.commands.length > 0) refuseUnknownVerbs(one, one.name());
+  for (const one of command.commands) if (one.commands.length > 0) refuseUnknownVerbs(one, one.name());
   // A verb with subcommands also takes words itself.
   if (group !== '' && groups[group] === undefined) return;
-  command.on('command:*', ([word = '']: readonly string[]) =>
-    command.error(`error: unknown command '${word}'${verbHint(group, word, known)}`, {
-      code: 'commander.unknownCommand',
-    }),
-  );
+  command.on('command:*', ([word = '']: readonly string[]) => refuseVerb(command, group, word));
+}
+
+const namesIn = ({ commands }: Command): readonly string[] => commands.flatMap((one) => [one.name(), ...one.aliases()]);
+
+function refuseVerb(command: Command, group: string, word: string): never {
+  command.error(`error: unknown command '${word}'${verbHint(group, word, namesIn(command))}`, {
+    code: 'commander.unknownCommand',
+  });
+}
+
+/** Commander alone would show the whole help for `help` of an unknown word. */
+export function refuseUnknownHelp(program: Command, [verb, word = '-']: readonly string[]): void {
+  if (verb === 'help' && !word.startsWith('-') && ![...namesIn(program), 'help'].includes(word))
+    refuseVerb(program, '', word);
 }
 
 /** A group of verbs, or a verb with subcommands, such as `history`. */

@@ -1,4 +1,5 @@
 // Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
+import { isUtf8 } from 'node:buffer';
 import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from '../flags/single-dash-flags.ts';
 import { openContext, type Context, type OpenedContext, type Output } from '../session/context.ts';
@@ -9,7 +10,7 @@ import type { OutputOptions } from '../flags/output-flags.ts';
 import { chosenServer } from '../session/contexts.ts';
 import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
-import { buildProgram, longFlags } from './program.ts';
+import { buildProgram, longFlags, refuseUnknownHelp } from './program.ts';
 import { knownVerbs } from './verbs.ts';
 import { jsonLine, versionLine } from '../output/render-json.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
@@ -40,8 +41,10 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
       .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
   );
   try {
+    refuseOtherBytes(io);
     const { argv, directory } = readCommandLine(io.argv, io.env, knownVerbs);
     if (directory !== undefined) changeDirectory(directory);
+    refuseUnknownHelp(program, argv);
     await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
     return code;
   } catch (error) {
@@ -52,6 +55,17 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     throw error;
   }
+}
+
+/** Node replaces bytes that are not UTF-8: the server would store another value than the one that was given. */
+function refuseOtherBytes({ argv, argvBytes }: CliIo): void {
+  if (argvBytes === undefined || !argv.some((word) => word.includes('\uFFFD'))) return;
+  const bytes = argvBytes();
+  const word = argv.find((_, index) => !isUtf8(bytes[index] ?? Buffer.of()));
+  if (word !== undefined)
+    throw usageError(
+      `the argument ${JSON.stringify(word)} has bytes that are not UTF-8: write such bytes into a file, and use gantry file push`,
+    );
 }
 
 function changeDirectory(directory: string): void {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { cli } from '../../support/cli/io.ts';
-import { buildPrograms, runGantry, runOnTerminal, withoutEscapes } from '../../support/cli/programs.ts';
+import { buildPrograms, runGantry, runOnTerminal, runProcess, withoutEscapes } from '../../support/cli/programs.ts';
 import type { Ran, RunSetting, TerminalSetting } from '../../support/cli/programs.ts';
 import { remove } from '../../support/hosts/remains.ts';
 import { container, pool, profile, stack } from '../../support/cli/imageless-stack.ts';
@@ -111,6 +111,24 @@ describe('the manifests of an apply', () => {
     expect(broken.code).toBe(1);
     expect(broken.stderr).toMatch(/(stdin|-).*:1:/);
   });
+});
+
+test('an argument of other bytes than UTF-8 is refused and changes nothing; the character that stands for such bytes is none', async () => {
+  await ok(['apply', '-f', manifest(stack(container('c1'))), '--auto-approve']);
+  const set = (bytes: string): Promise<Ran> =>
+    runProcess(
+      ['sh', '-c', `exec "$@" user.text="$(printf '${bytes}')"`, 'sh', process.execPath, programs.gantry, 'set', 'c1'],
+      { cwd: work, env: env() },
+    );
+  const refused = await set(String.raw`a\377b`);
+  expect([refused.code, refused.stderr]).toEqual([
+    64,
+    expect.stringContaining('the argument "user.text=a\uFFFDb" has bytes that are not UTF-8'),
+  ]);
+  const { config } = (await gantryd.get('/1.0/containers/c1')) as { config: Record<string, string> };
+  expect(config).not.toHaveProperty('user.text');
+  expect((await set(String.raw`\303\274 \357\277\275`)).code).toBe(0);
+  expect(await gantryd.get('/1.0/containers/c1')).toMatchObject({ config: { 'user.text': 'ü \uFFFD' } });
 });
 
 describe('a daemon over TLS', () => {

@@ -268,6 +268,17 @@ describe('an unknown verb', () => {
     expect((await gantry(['image', 'lisst'])).stderr).toContain('did you mean gantry image list?');
     expect((await gantry(['snapshot', 'frobnicate'])).stderr).not.toContain('did you mean');
   });
+
+  test('help names it, and knows the others', async () => {
+    const ran = await gantry(['help', 'lisst']);
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([
+      64,
+      '',
+      expect.stringContaining('(did you mean gantry list?)'),
+    ]);
+    for (const words of [['help'], ['help', 'list'], ['help', 'image']])
+      expect((await gantry(words)).stdout, words.join(' ')).toContain('Usage: gantry');
+  });
 });
 
 test('explain finds a config key of containers without its kind, and still names an unknown kind', async () => {
