@@ -71,7 +71,15 @@ function adoptingStep(
   const name = apiNameOf(change, observed);
   const record = recordsOf(bareDocument(change.kind, name), change.live ?? {}, observed).get(set);
   if (record === undefined || record.whole) return undefined;
-  const owner: OwnerWrite = { set, paths: pathsOf(record.keys), whole: true, policy: record.policy, takes: [] };
+  const { keys, policy, secrets } = record;
+  const owner: OwnerWrite = {
+    set,
+    paths: pathsOf(keys),
+    whole: true,
+    policy,
+    takes: [],
+    ...(secrets === undefined ? {} : { secrets }),
+  };
   const hasTwins = change.kind === 'storage_volume' && memberOfVolume(observed, name) !== undefined;
   const member = hasTwins ? textOf((change.live as JsonObject | undefined)?.['location']) : undefined;
   return { ...recordStep(change, name, owner, projectOfLive(observed, change.live ?? {})), ...targetPart(member) };

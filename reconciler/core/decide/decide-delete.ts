@@ -6,7 +6,7 @@ import { unchangedObject } from '../plan/unchanged-object.ts';
 import { isProtected } from './decision.ts';
 import { elsewhereGuard, foreignGuard, inUseGuard, protectedGuard } from '../plan/guards.ts';
 import { fieldsOf, removalOf } from './decide-inside.ts';
-import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
+import { recordsOf, usageAddress, withRecordedSecrets } from '../diff/decide-ownership.ts';
 import { diffObject } from '../diff/diff.ts';
 import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -36,9 +36,10 @@ export interface DeleteWorld {
   readonly leftUsers: (used: Address) => readonly string[];
 }
 
-export function decideDelete(object: Document, world: DeleteWorld): Deletion {
-  const kind = coreKind(object.kind);
-  const live = kind.live(world.observed, kind.apiName(object));
+export function decideDelete(declared: Document, world: DeleteWorld): Deletion {
+  const kind = coreKind(declared.kind);
+  const live = kind.live(world.observed, kind.apiName(declared));
+  const object = live === undefined ? declared : withRecordedSecrets(declared, live.object, world.observed);
   const decided =
     live === undefined ? unchanged(object, undefined, ['it does not exist']) : decideLive(object, live, world);
   if (live !== undefined && decided.sketches.length === 0) return decided;
@@ -107,7 +108,7 @@ function takeOut(
 ): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   const ownership = { last: record, others, hash: owner.hash, isExact: false };
-  const edits = diffObject(coreKind(object.kind), {}, live.object, [], ownership).changes;
+  const edits = diffObject(coreKind(object.kind), {}, live.object, [], ownership, object.secrets).changes;
   const why = whyTakeOut(owner, others, isPermanent);
   if (left.length > 0 && edits.some(({ segments }) => segments[0] === 'devices')) {
     return unchanged(object, live, [`${why}, and others rely on what is in it: ${left.join(', ')}`]);
@@ -178,7 +179,7 @@ function takenBack(object: Document, live: JsonObject): readonly Change[] {
       const before: Json | undefined = now[key];
       if (value === null || before === undefined || before === '') continue;
       const segments = [field, key];
-      const secret = isSecret(segments, before);
+      const secret = isSecret(segments, before, object.secrets);
       edits.push({ path: segments.join('.'), segments, before, after: undefined, effect: 'live', secret });
     }
   }

@@ -1,5 +1,5 @@
 // Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
-import { ownershipAfter, ownershipBefore } from '../diff/decide-ownership.ts';
+import { ownershipAfter, ownershipBefore, withRecordedSecrets } from '../diff/decide-ownership.ts';
 import { diffObject, type Diff } from '../diff/diff.ts';
 import { withoutDisruption, type ChangedObject } from './defer-disruption.ts';
 import { allows, unchangedByPolicy } from '../diff/policy.ts';
@@ -20,17 +20,18 @@ import { decideUpdate } from './decide-update.ts';
 import { isProtected, type Decision } from './decision.ts';
 import type { PlanContext } from './plan-context.ts';
 
-export function decideObject(document: Document, context: PlanContext): Decision {
-  const kind = coreKind(document.kind);
-  const aside = document.kind === 'container' ? asideFor(document, context.observed) : undefined;
+export function decideObject(declared: Document, context: PlanContext): Decision {
+  const kind = coreKind(declared.kind);
+  const aside = declared.kind === 'container' ? asideFor(declared, context.observed) : undefined;
   const live =
-    aside === undefined ? kind.live(context.observed, kind.apiName(document)) : asideAsItWas(aside, document);
+    aside === undefined ? kind.live(context.observed, kind.apiName(declared)) : asideAsItWas(aside, declared);
   if (live === undefined) {
-    if (document.kind === 'profile') context.addNewProfile(document.name, createBody(document));
-    return decideCreate(document, context);
+    if (declared.kind === 'profile') context.addNewProfile(declared.name, createBody(declared));
+    return decideCreate(declared, context);
   }
-  const ignore = parseIgnore(document.manage.ignore);
-  const before = ownershipBefore(document, live.object, context.observed, context.owner);
+  const ignore = parseIgnore(declared.manage.ignore);
+  const before = ownershipBefore(declared, live.object, context.observed, context.owner);
+  const document = withRecordedSecrets(declared, live.object, context.observed);
   const { values, secrets } = document;
   const placement = placementOf(document, live.object as JsonObject, context.observed);
   const fields = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);

@@ -16,6 +16,7 @@ import {
   pathsOf,
   placeToWrite,
   policyOf,
+  recordedSecrets,
   recordsIn,
   type OwnerRecord,
   type OwnerWrite,
@@ -42,6 +43,18 @@ export function recordsOf(document: Document, live: object, observed: Observed):
   return records;
 }
 
+/** The document with the paths that sets recorded as secret on the object: values of keys that no document declares any more. */
+export function withRecordedSecrets(document: Document, live: object, observed: Observed): Document {
+  const recorded = recordedSecrets(recordsOf(document, live, observed));
+  return recorded.length === 0 ? document : { ...document, secrets: [...(document.secrets ?? []), ...recorded] };
+}
+
+/** Contents of files and words of commands are not on the object. */
+const secretsToRecord = ({ secrets }: Document): Pick<OwnerWrite, 'secrets'> => {
+  const paths = secrets?.filter((path) => !/^(files|exec)\./.test(path)) ?? [];
+  return paths.length === 0 ? {} : { secrets: paths };
+};
+
 export function ownershipBefore(
   document: Document,
   live: object,
@@ -57,7 +70,8 @@ export function ownershipBefore(
   const isAlone = records.size === (last === undefined ? 0 : 1);
   const others = isAlone ? noRecords : new Map([...records].filter(([set]) => set !== owner.set));
   const keepsDropped = document.manage.mode === 'add';
-  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped };
+  const declared = secretsToRecord(document);
+  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped, ...declared };
 }
 
 export interface OwnershipDecision {
@@ -90,6 +104,7 @@ export const ownerOfNew = (
         ...placeToWrite(undefined, owner.place),
         takes: [],
         ...ownFiles(document),
+        ...secretsToRecord(document),
         ran: {},
       };
 
@@ -124,6 +139,7 @@ export function ownershipAfter(
     ...placeToWrite(last, owner.place),
     takes: diff.conflicts,
     ...ownFiles(document),
+    ...(before.secrets === undefined ? {} : { secrets: before.secrets }),
   };
   if (last !== undefined && isSameOwnership(last, write) && !isTakenFrom(last.place, owner.place)) {
     return { owner: write, isNew: false, claims: noStrings, releases: noStrings };

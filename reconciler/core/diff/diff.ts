@@ -46,6 +46,8 @@ export interface Ownership {
   readonly isExact: boolean;
   /** Keys that the set owned and no longer writes are released, not removed. */
   readonly keepsDropped?: boolean;
+  /** The declared secrets that the record will name. */
+  readonly secrets?: readonly string[];
 }
 
 interface Walk {

@@ -15,6 +15,8 @@ export interface OwnerRecord {
   readonly place?: string;
   /** Commands that ran in the container, by name, each with its mark from `decide-inside.ts`. */
   readonly ran?: Readonly<Record<string, string>>;
+  /** Dotted paths of owned keys whose values are secret because of their source: plans hide them also when they are no longer declared. */
+  readonly secrets?: readonly string[];
 }
 
 /** The `manage:` of the last apply, which applies after the document is removed. */

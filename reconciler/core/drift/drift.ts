@@ -138,7 +138,7 @@ function touchedOutside(address: Address, observed: Observed, owner: SetOwner): 
         cause: 'outside',
         live: value,
         declared: undefined,
-        secret: isSecret(path, value),
+        secret: isSecret(path, value, record.secrets),
       };
     })
     .sort((a, b) => compareText(a.path, b.path));

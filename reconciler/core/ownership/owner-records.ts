@@ -49,6 +49,8 @@ export interface OwnerWrite {
   readonly files?: Readonly<Record<string, FileEntry>>;
   /** Absent: the recorded one stays. */
   readonly ran?: Readonly<Record<string, string>>;
+  /** As in the record. A difference only in these is written with the next change. */
+  readonly secrets?: readonly string[];
 }
 
 /** The set releases the object: its record is removed, everything else stays. */
@@ -76,8 +78,8 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
 
 export const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
-/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm","f":"laptop:/srv/web"}`, in its shortest form. */
-export function renderRecord({ keys, whole, policy, place, ran = {} }: OwnerRecord): string {
+/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm","f":"laptop:/srv/web","s":["config.user.x"]}`, in its shortest form. */
+export function renderRecord({ keys, whole, policy, place, ran = {}, secrets = [] }: OwnerRecord): string {
   return JSON.stringify({
     v: 1,
     k: keys,
@@ -87,6 +89,7 @@ export function renderRecord({ keys, whole, policy, place, ran = {} }: OwnerReco
     ...(policy.prune === undefined ? {} : { r: policy.prune }),
     ...(place === undefined ? {} : { f: place }),
     ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
+    ...(secrets.length === 0 ? {} : { s: secrets }),
   });
 }
 
@@ -125,6 +128,7 @@ export function readRecord(value: Json | undefined): OwnerRecord | undefined {
     },
     ...(typeof value['f'] === 'string' ? { place: value['f'] } : {}),
     ...(isMap(value['x']) ? { ran: presentTexts(value['x']) } : {}),
+    ...(Array.isArray(value['s']) ? { secrets: value['s'].filter((path) => typeof path === 'string') } : {}),
   };
 }
 
@@ -175,6 +179,10 @@ export function ownedAt(tree: OwnedTree | undefined, path: Path): string | Owned
 /** The place to record: that of the run, unless the recorded one stays. */
 export const placeToWrite = (last: OwnerRecord | undefined, place: SetPlace | undefined): Pick<OwnerWrite, 'place'> =>
   place === undefined || (last?.place !== undefined && !isTakenFrom(last.place, place)) ? {} : { place: place.here };
+
+/** Paths that any of the sets recorded as secret. */
+export const recordedSecrets = (records: ReadonlyMap<string, OwnerRecord>): readonly string[] =>
+  [...records.values()].flatMap(({ secrets = [] }) => secrets);
 
 /** True when both own the same paths under the same policy; hashes are ignored. */
 export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
@@ -229,12 +237,16 @@ export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash,
   }
   const ran = write.ran ?? before?.ran;
   const place = write.place ?? before?.place;
+  const delayed = new Set(write.keeps?.map((path) => path.join('.')));
+  const hidden = before?.secrets?.filter((path) => delayed.has(path)) ?? [];
+  const secrets = [...new Set([...(write.secrets ?? []), ...hidden])].sort(compareText);
   return {
     keys,
     whole: write.whole,
     policy: write.policy,
     ...(place === undefined ? {} : { place }),
     ...(ran === undefined ? {} : { ran }),
+    ...(secrets.length === 0 ? {} : { secrets }),
   };
 }
 
@@ -265,7 +277,9 @@ export function withOwnership(
 
 function takeFrom(config: Record<string, Json>, set: string, path: Path): void {
   const record = parseRecord(asText(config[recordKey(set)]));
-  if (record !== undefined) config[recordKey(set)] = renderRecord({ ...record, keys: without(record.keys, path) });
+  if (record === undefined) return;
+  const secrets = record.secrets?.filter((one) => one !== path.join('.')) ?? [];
+  config[recordKey(set)] = renderRecord({ ...record, keys: without(record.keys, path), secrets });
 }
 
 function without(tree: OwnedTree, [key = '', ...rest]: Path): OwnedTree {

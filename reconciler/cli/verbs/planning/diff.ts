@@ -102,9 +102,12 @@ function toYaml(kind: ResourceChange['kind'], body: JsonObject, change: Resource
   const { isComputed } = coreKind(kind);
   const changed = new Set(change.changes.map(({ path }) => path));
   const walk = (value: Json, path: readonly string[]): Json => {
-    if (isSecret(path, value) || change.changes.some((edit) => edit.secret && edit.path === pathText(path)))
+    if (
+      isSecret(path, value, change.secrets) ||
+      change.changes.some((edit) => edit.secret && edit.path === pathText(path))
+    )
       return changed.has(pathText(path)) && isAfter ? '(secret, changed)' : '(secret)';
-    if (!isMap(value)) return redact(value, path);
+    if (!isMap(value)) return redact(value, path, change.secrets);
     const keys = Object.keys(value)
       .filter(
         (key) =>
