@@ -1,12 +1,10 @@
 // The key of the digests that the state directory keeps of values with secrets. It lies beside that directory, never in it: without the key
 // nobody can guess a short secret from a copy of the state or from a backup.
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
-import { link, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { DigestSeal } from '../decide/set-state.ts';
-import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
+import { createOnce } from './state-file.ts';
 
 const keyBytes = 32;
 const isKey = /^[\w-]{43}$/;
@@ -17,25 +15,10 @@ export async function digestSealIn(file: string): Promise<{ readonly seal: Diges
   if (found !== undefined) return { seal: sealWith(found) };
   const made = randomBytes(keyBytes).toString('base64url');
   try {
-    return { seal: sealWith(await stored(file, made)) };
+    const isFirst = await createOnce(file, `${made}\n`);
+    return { seal: sealWith(isFirst ? made : ((await readKey(file)) ?? made)) };
   } catch (error) {
     return { seal: sealWith(made), problem: `${file} cannot be written: ${reasonOf(error)}` };
-  }
-}
-
-/** The key that the file has in the end: another process may have been first. */
-async function stored(file: string, made: string): Promise<string> {
-  const partial = `${file}.${randomBytes(4).toString('hex')}.new`;
-  await makeFolder(dirname(file), 0o700);
-  try {
-    await writeFile(partial, `${made}\n`, { mode: 0o600, flush: true });
-    await link(partial, file);
-    return made;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return (await readKey(file)) ?? made;
-  } finally {
-    await rm(partial, { force: true });
   }
 }
 

@@ -1,6 +1,9 @@
 // Files of the controller's state: JSON that is replaced as a whole, and logs of records that are appended and kept short.
-import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { appendFile, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from '../../../server/lib/shared/error-code.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 
 /** Undefined when there is no file. Throws when it is damaged, since a guess could change hosts. */
@@ -11,6 +14,22 @@ export async function readState(file: string): Promise<unknown> {
     return JSON.parse(text) as unknown;
   } catch (error) {
     throw new Error(`${file} is damaged: restore it, or delete it to begin anew`, { cause: error });
+  }
+}
+
+/** Creates the file whole. False if it exists, also because another process was first. */
+export async function createOnce(file: string, text: string): Promise<boolean> {
+  const partial = `${file}.${randomBytes(8).toString('hex')}.new`;
+  await makeFolder(dirname(file), 0o700);
+  try {
+    await writeFile(partial, text, { mode: 0o600, flush: true });
+    await link(partial, file);
+    return true;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    return false;
+  } finally {
+    await rm(partial, { force: true });
   }
 }
 
