@@ -39,7 +39,8 @@ export interface DeleteWorld {
 export function decideDelete(declared: Document, world: DeleteWorld): Deletion {
   const kind = coreKind(declared.kind);
   const live = kind.live(world.observed, kind.apiName(declared));
-  const object = live === undefined ? declared : withRecordedSecrets(declared, live.object, world.observed);
+  const object =
+    live === undefined ? declared : withRecordedSecrets(declared, recordsOf(declared, live.object, world.observed));
   const decided =
     live === undefined ? unchanged(object, undefined, ['it does not exist']) : decideLive(object, live, world);
   if (live !== undefined && decided.sketches.length === 0) return decided;

@@ -1,5 +1,5 @@
 // Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
-import { ownershipAfter, ownershipBefore, withRecordedSecrets } from '../diff/decide-ownership.ts';
+import { ownershipAfter, ownershipBefore, recordsOf, withRecordedSecrets } from '../diff/decide-ownership.ts';
 import { diffObject, type Diff } from '../diff/diff.ts';
 import { withoutDisruption, type ChangedObject } from './defer-disruption.ts';
 import { allows, unchangedByPolicy } from '../diff/policy.ts';
@@ -30,8 +30,9 @@ export function decideObject(declared: Document, context: PlanContext): Decision
     return decideCreate(declared, context);
   }
   const ignore = parseIgnore(declared.manage.ignore);
-  const before = ownershipBefore(declared, live.object, context.observed, context.owner);
-  const document = withRecordedSecrets(declared, live.object, context.observed);
+  const records = recordsOf(declared, live.object, context.observed);
+  const before = ownershipBefore(declared, records, context.owner);
+  const document = withRecordedSecrets(declared, records);
   const { values, secrets } = document;
   const placement = placementOf(document, live.object as JsonObject, context.observed);
   const fields = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);

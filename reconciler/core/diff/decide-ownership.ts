@@ -44,8 +44,8 @@ export function recordsOf(document: Document, live: object, observed: Observed):
 }
 
 /** The document with the paths that sets recorded as secret on the object: values of keys that no document declares any more. */
-export function withRecordedSecrets(document: Document, live: object, observed: Observed): Document {
-  const recorded = recordedSecrets(recordsOf(document, live, observed));
+export function withRecordedSecrets(document: Document, records: ReadonlyMap<string, OwnerRecord>): Document {
+  const recorded = recordedSecrets(records);
   return recorded.length === 0 ? document : { ...document, secrets: [...(document.secrets ?? []), ...recorded] };
 }
 
@@ -57,15 +57,13 @@ const secretsToRecord = ({ secrets }: Document): Pick<OwnerWrite, 'secrets'> => 
 
 export function ownershipBefore(
   document: Document,
-  live: object,
-  observed: Observed,
+  records: ReadonlyMap<string, OwnerRecord>,
   owner: SetOwner | undefined,
 ): Ownership | undefined {
   const isExact = document.manage.mode === 'exact';
   if (owner === undefined) {
     return isExact ? { others: new Map(), hash: (text) => text, isExact } : undefined;
   }
-  const records = recordsOf(document, live, observed);
   const last = records.get(owner.set);
   const isAlone = records.size === (last === undefined ? 0 : 1);
   const others = isAlone ? noRecords : new Map([...records].filter(([set]) => set !== owner.set));
