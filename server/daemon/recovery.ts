@@ -41,13 +41,15 @@ async function isRecordLost({ log, stateDir }: Foundation, { knownPools }: Servi
   return true;
 }
 
-/** Runs at daemon start, after recovery: removes files without a record and checks those with one. */
 interface SweepDeps extends Pick<ServiceParts, 'records' | 'log'> {
   readonly imageDeps: Pick<AddImageDeps, 'dir' | 'damage'>;
   readonly backupsDir: string;
 }
 
-/** Logs failures: they do not prevent the daemon's start. */
+/**
+ * Runs at daemon start, after recovery: removes files without a record and checks those with one.
+ * Logs failures: they do not prevent the daemon's start.
+ */
 async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
   const attempt = (what: string, work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));

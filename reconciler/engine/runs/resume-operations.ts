@@ -20,14 +20,13 @@ export async function resumeOperations(
   }
 }
 
-/** Reads journals of earlier runs: lists them, and finds operations of an interrupted run that may still be running. */
 interface JournalledRun {
   readonly id: string;
   readonly file: string;
   readonly lines: readonly JournalLine[];
 }
 
-/** Newest first, without truncated lines. */
+/** Reads the journals of earlier runs, the newest first, without truncated lines. */
 async function readRuns(place: Pick<JournalPlace, 'directory' | 'set'>, max = 100): Promise<readonly JournalledRun[]> {
   const folder = runsDirectory(place);
   const names = await readdir(folder).catch(() => []);

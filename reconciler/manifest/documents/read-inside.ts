@@ -174,12 +174,12 @@ function checkTogether(placed: readonly PlacedEntry[], findings: Finding[]): voi
   findings.push(wrong('too-many-files', 'files', message, 'put big trees into an image, or into a volume'));
 }
 
-/** Reads `snapshots:` of a container or volume document, or reports its problems. */
 interface Snapshots {
   readonly named?: Readonly<Record<string, SnapshotSpec>>;
   readonly config: Readonly<Record<string, Json>>;
 }
 
+/** Reads `snapshots:` of a container or volume document, or reports its problems. */
 function readSnapshots(value: Json | undefined, config: JsonObject, findings: Finding[]): Snapshots {
   if (value === undefined || value === null) return { config: {} };
   if (!isMap(value)) return { named: readNamed(listOf(value), 'snapshots', findings), config: {} };

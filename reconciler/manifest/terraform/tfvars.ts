@@ -66,13 +66,15 @@ function hclValues(text: string): ReadonlyMap<string, Json> {
   );
 }
 
-/** Reads a file of `name = value` lines, the syntax of *.tfvars. */
 interface Assignment {
   readonly name: string;
   readonly value: Expression;
 }
 
-/** Throws ExpressionError, also for a name that is given twice, and for blocks. */
+/**
+ * Reads a file of `name = value` lines, the syntax of *.tfvars.
+ * Throws ExpressionError, also for a name that is given twice, and for blocks.
+ */
 function parseAssignments(text: string): readonly Assignment[] {
   const parser = new Parser(text.replace(/^\uFEFF/, ''));
   const found = new Map<string, Assignment>();

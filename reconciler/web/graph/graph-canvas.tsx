@@ -165,12 +165,12 @@ function neighbourInColumn(layout: Layout | undefined, from: number, direction: 
   return best;
 }
 
-/** The layout of a graph, computed in a worker; undefined until it is done. */
 interface LaidOut {
   readonly graph: Graph;
   readonly layout: Layout;
 }
 
+/** The layout of a graph, computed in a worker; undefined until it is done. */
 function useLayout(graph: Graph): LaidOut | undefined {
   const worker = useRef<Worker | null>(null);
   const wanted = useRef<{ readonly graph: Graph; readonly ticket: number } | null>(null);

@@ -65,7 +65,6 @@ function withOwners(header: Buffer, records: readonly string[], ownerOf: OwnerOf
   return sealed(changed);
 }
 
-/** Takes pieces of requested sizes from a stream of chunks of any size. Holds one chunk. */
 interface ByteQueue {
   /** Exactly `size` bytes, in memory. */
   take(size: number): Promise<Buffer>;
@@ -77,7 +76,10 @@ interface ByteQueue {
   drain(): Promise<void>;
 }
 
-/** `cutOff` makes the error for a source that ends too early. */
+/**
+ * Takes pieces of requested sizes from a stream of chunks of any size. Holds one chunk.
+ * `cutOff` makes the error for a source that ends too early.
+ */
 function byteQueue(source: AsyncIterable<Buffer>, cutOff: () => Error): ByteQueue {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);

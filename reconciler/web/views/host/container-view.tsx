@@ -164,7 +164,6 @@ function Figures({ now, name, found: { figures } }: FiguresProps) {
   );
 }
 
-/** A small curve of the last minutes, with its newest value as words. */
 interface SparklineProps {
   readonly label: string;
   readonly value: string;
@@ -175,6 +174,7 @@ interface SparklineProps {
 
 const [width, height] = [160, 36];
 
+/** A small curve of the last minutes, with its newest value as words. */
 function Sparkline({ label, value, points, max }: SparklineProps) {
   const top = Math.max(max ?? 0, ...points, Number.MIN_VALUE);
   const step = width / Math.max(1, points.length - 1);

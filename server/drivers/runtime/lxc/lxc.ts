@@ -70,7 +70,6 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
 
 const missingOfApparmor = { full: [], absent: ['apparmor'], withoutParser: ['apparmorParser'] } as const;
 
-/** Finds cgroup features that limits of containers need and this host lacks. */
 interface CgroupFacts {
   readonly version: 1 | 2;
   /** By their names in that version. */
@@ -81,7 +80,10 @@ interface CgroupFacts {
   readonly hasMemsw: boolean;
 }
 
-/** In v2 the root group lacks the controllers' files: only the controllers themselves can be checked. */
+/**
+ * Finds cgroup features that limits of containers need and this host lacks.
+ * In v2 the root group lacks the controllers' files: only the controllers themselves can be checked.
+ */
 function missingInCgroups({ version, controllers, hasWeight, hasMemsw }: CgroupFacts): readonly HostFeature[] {
   const missing: HostFeature[] = (['cpu', 'cpuset', 'memory', 'pids'] as const).filter(
     (name) => !controllers.has(name),

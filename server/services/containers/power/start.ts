@@ -172,7 +172,6 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
 const withoutNotes = (config: ConfigMap): ConfigMap =>
   Object.fromEntries(Object.entries(withoutTemplateTrigger(config)).filter(([key]) => key !== evacuateKeys.power));
 
-/** Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known. */
 interface RunPaths {
   readonly rootfs: string;
   readonly logDir: string;
@@ -196,6 +195,7 @@ interface PreparedRun {
   readonly networks: readonly string[];
 }
 
+/** Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known. */
 async function prepareRun(entry: ContainerEntry, expanded: ExpandedSettings, paths: RunPaths): Promise<PreparedRun> {
   const { name, document } = entry;
   const { rootfs, volumes, host, shownPaths } = paths;
