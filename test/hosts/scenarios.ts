@@ -3,6 +3,7 @@ import type { Check } from './check.ts';
 import type { ExtraFile } from './extras-disk.ts';
 import type { DiskCache } from './machine.ts';
 import { cephExtra, zfsExtra, type Extra } from './releases.ts';
+import { besideChecks, besidePackages } from './checks/beside-lxd.ts';
 import { confinementChecks } from './checks/confinement.ts';
 import { cephChecks } from './checks/ceph.ts';
 import { cephfsChecks } from './checks/cephfs.ts';
@@ -99,6 +100,14 @@ export const scenarios: readonly Scenario[] = [
     base: zfsExtra,
     suite: true,
     checks: [...installChecks, ...startChecks, ...zfsChecks],
+  },
+  {
+    name: 'beside-lxd',
+    long: true,
+    packages: besidePackages,
+    base: zfsExtra,
+    extras: ['debian.tar.gz'],
+    checks: [...installChecks, ...besideChecks],
   },
   { name: 'migrate', long: true, packages: migratePackages, checks: [...installChecks, ...migrateChecks] },
   {
