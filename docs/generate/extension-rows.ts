@@ -379,6 +379,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   oidc: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   external_authentication: ['auth/oidc/settings.ts', 'server/hostile/bearer-tokens.test.ts', 'issuer'],
   instance_all_projects: ['services/containers/reader.ts', 'server/services/projects/edge.test.ts', 'all-projects'],
+  instance_allow_inconsistent_copy: ['api/container/container.ts', 'e2e/moving/running-lxd.test.ts', 'inconsistent'],
   certificate_project: [
     'auth/restricted-view.ts',
     'server/hostile/trust-tokens.test.ts',

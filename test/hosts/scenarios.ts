@@ -5,7 +5,7 @@ import type { DiskCache } from './machine.ts';
 import { cephExtra, zfsExtra, type Extra } from './releases.ts';
 import { besideChecks, besidePackages } from './checks/beside-lxd.ts';
 import { confinementChecks } from './checks/confinement.ts';
-import { cephChecks } from './checks/ceph.ts';
+import { cephChecks, clusterCheck } from './checks/ceph.ts';
 import { cephfsChecks } from './checks/cephfs.ts';
 import { checkpointChecks, checkpointPackages } from './checks/checkpoints.ts';
 import { lifeChecks, startChecks } from './checks/containers.ts';
@@ -122,7 +122,15 @@ export const scenarios: readonly Scenario[] = [
     packages: [],
     base: cephExtra,
     suite: true,
-    checks: [...installChecks, ...startChecks, ...cephChecks, ...cephfsChecks],
+    checks: [...installChecks, ...startChecks, ...cephChecks],
+  },
+  {
+    name: 'cephfs',
+    long: true,
+    packages: [],
+    base: cephExtra,
+    suite: true,
+    checks: [...installChecks, ...startChecks, clusterCheck, ...cephfsChecks],
   },
   {
     name: 'checkpoints',

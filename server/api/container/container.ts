@@ -38,6 +38,15 @@ export const Container = Type.Object({
 });
 export type Container = Static<typeof Container>;
 
+const AllowInconsistent = Type.Optional(
+  Type.Boolean(
+    facts({
+      doc: 'copy, migration: files of a running container may change or vanish meanwhile, as they always may here.',
+      since: 'instance_allow_inconsistent_copy',
+    }),
+  ),
+);
+
 const migrationFields = {
   operation: Type.Optional(Type.String()),
   certificate: Type.Optional(Type.String(facts({ doc: 'The one certificate of that server to accept, PEM.' }))),
@@ -46,6 +55,7 @@ const migrationFields = {
   instance_only: Type.Optional(Type.Boolean(facts({ doc: 'The same as container_only, under its newer name.' }))),
   live: Type.Optional(Type.Boolean()),
   refresh: Type.Optional(Type.Boolean()),
+  allow_inconsistent: AllowInconsistent,
   secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
 };
 
@@ -115,6 +125,7 @@ export const ContainerPost = Type.Object({
   live: Type.Optional(Type.Unknown()),
   container_only: Type.Optional(Type.Boolean()),
   instance_only: Type.Optional(Type.Boolean()),
+  allow_inconsistent: AllowInconsistent,
   target: Type.Optional(Type.Unknown()),
   pool: Type.Optional(
     Type.String(facts({ doc: 'Moves the stopped container into this pool.', since: 'instance_pool_move' })),

@@ -42,6 +42,7 @@ const laterExtensions = [
   'instance_pool_move',
   'instance_project_move',
   'instance_all_projects',
+  'instance_allow_inconsistent_copy',
   'image_source_project',
   'storage_api_project',
   'storage_cephfs',

@@ -21,8 +21,8 @@ export interface CopyOptions {
   readonly refresh?: boolean;
   /** Pool for the root disk at the target. */
   readonly storage?: string;
-  /** False: the files of a running container are copied as they are. Otherwise the container continues to run at the target, and is stopped
-   *  here. */
+  /** False: the files of a running container are copied as they are; LXD would freeze it for that on some pools, and is asked not to.
+   *  Otherwise the container continues to run at the target, and is stopped here. */
   readonly live?: boolean;
   /** The addresses of its interfaces are copied too: the target is the same machine. */
   readonly keepAddresses?: boolean;
@@ -64,9 +64,11 @@ export async function copyContainer(
     return;
   }
   const own = { ...options, live };
+  const isChanging = options.live === false && isRunning(source);
+  const how = isChanging && (await knows(from.client, inconsistentCopies, signal)) ? { allow_inconsistent: true } : {};
   await migrate(
     {
-      from: { client: from.client, start: (peer) => startSource(from, peer, own, signal) },
+      from: { client: from.client, start: (peer) => startSource(from, { ...how, ...peer }, own, signal) },
       to: { client: to.client, start: (mode, peer) => startTarget(to, body, mode, own, peer, signal) },
       onUpdate: options.onUpdate,
       signal,
@@ -96,7 +98,7 @@ export async function moveContainer(
   const { status } = (await from.client.get('container', from.name, signal)).metadata;
   if (status !== 'Stopped' && (options.live === false || from.client.host === to.client.host))
     throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
-  if (from.client.host === to.client.host && (await movesPools(from.client, signal))) {
+  if (from.client.host === to.client.host && (await knows(from.client, 'instance_pool_move', signal))) {
     await moveThere(from, to.name, options, signal);
     return;
   }
@@ -108,8 +110,10 @@ export async function moveContainer(
   if (isHere) await to.client.operations.run(() => to.client.rename('container', copy.name, to.name, signal), signal);
 }
 
-async function movesPools(client: Client, signal: AbortSignal | undefined): Promise<boolean> {
-  return (await client.server(signal)).metadata.api_extensions.includes('instance_pool_move');
+const inconsistentCopies = 'instance_allow_inconsistent_copy';
+
+async function knows(client: Client, extension: string, signal: AbortSignal | undefined): Promise<boolean> {
+  return (await client.server(signal)).metadata.api_extensions.includes(extension);
 }
 
 /** The server does it itself and atomically; the container keeps its identity. */

@@ -1,5 +1,5 @@
 // Running containers between a real LXD and this daemon by the stock client: each writes down the time ten times a second, so that its
-// file shows for how long it was down, or its work lost. A long run moves 1 GiB, which takes less than five seconds of it on btrfs.
+// file shows for how long it was down, or its work lost. A long run moves 1 GiB, which takes less than five seconds of it.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -86,13 +86,11 @@ describe.skipIf(missing !== undefined)('a running container of a real LXD', () =
       await lxc('start', `lxd:${pool}`);
       await until(() => existsSync(join(lxdRoot(), 'ticks')) && ticksIn(join(lxdRoot(), 'ticks')).length > 20);
       const startMs = Date.now();
-      await lxc('move', `lxd:${pool}`, `gantry:${pool}`, '--stateless', '-s', pool);
-      const tookSeconds = (Date.now() - startMs) / 1000;
-      console.log(`lxc move took ${tookSeconds.toFixed(0)} s`);
+      // LXD 5.0.2 otherwise freezes a container on a pool of directories for the whole transfer.
+      await lxc('move', `lxd:${pool}`, `gantry:${pool}`, '--stateless', '--allow-inconsistent', '-s', pool);
+      console.log(`lxc move took ${((Date.now() - startMs) / 1000).toFixed(0)} s`);
       const known = ticksIn(join(ourRoot(), 'ticks')).length;
-      // LXD 5.0.2 freezes a container on a pool of directories for the whole transfer, and has no flag against that.
-      const limit = limitSeconds + (pool === 'default' ? tookSeconds : 0);
-      report('lxc move from LXD', await ticksAfter(join(ourRoot(), 'ticks'), known), limit);
+      report('lxc move from LXD', await ticksAfter(join(ourRoot(), 'ticks'), known));
       expect(hashes(ourRoot())).toBe(whole);
       expect((await lxd.call('GET', `/1.0/instances/${pool}`)).status).toBe(404);
       expect((await daemon.get(`/1.0/containers/${pool}`)).status).toBe('Running');
