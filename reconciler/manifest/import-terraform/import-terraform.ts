@@ -4,6 +4,7 @@ import { ExpressionError } from '../terraform-json/expression/syntax.ts';
 import { lineAt } from './edits.ts';
 import { decideFolder, writeFolder, type ParsedFile } from './folder.ts';
 import { jsonAsHcl } from './json-to-hcl.ts';
+import { labelProblems } from './labels.ts';
 import { imageServers } from './provider-blocks.ts';
 import { readBody } from './read-body.ts';
 import type { Note } from './source.ts';
@@ -76,7 +77,10 @@ function parse({ path, text: written }: TerraformFile, names: ReadonlySet<string
     for (const { line, text } of made?.problems ?? []) errors.push({ file: path, line, text });
     const text = made?.text ?? written.replace(/^\uFEFF/, '');
     const lineOf = made === undefined ? {} : { lineOf: made.lineOf };
-    return { path: json ? hclName(path, names) : path, from: path, text, items: readBody(text), ...lineOf };
+    const items = readBody(text);
+    for (const { at, text: what } of labelProblems(items))
+      errors.push({ file: path, line: made?.lineOf(at) ?? lineAt(text, at), text: what });
+    return { path: json ? hclName(path, names) : path, from: path, text, items, ...lineOf };
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     errors.push({ file: path, line: json ? 1 : lineAt(written, error.span.start), text: error.message });

@@ -68,6 +68,26 @@ describe('An argument', () => {
   });
 });
 
+test.each([
+  ['resource "lxd_instance" "1web" {}', /^"1web" cannot be a label in Terraform/],
+  ['resource "lxd_instance" "my web" {}', /^"my web" cannot be a label/],
+  ['data "lxd_network" "a.b" {}', /^"a\.b" cannot be a label/],
+  ['resource "lxd_instance" {}', /^a resource block has two labels/],
+  ['resource "lxd_instance" "a" "b" {}', /^a resource block has two labels/],
+])('%s is an error, since no moved block could name it', (text, why) => {
+  const { errors, files } = main(`\n${text}\n`);
+  expect(errors).toEqual([{ file: 'main.tf', line: 2, text: expect.stringMatching(why) }]);
+  expect(files).toEqual([]);
+});
+
+test('A label in JSON is an error at its line, and a label with letters of other scripts is none', () => {
+  const json = '{\n  "resource": {\n    "lxd_instance": {\n      "web.1": { "name": "a" },\n      "größe": { "name": "b" }\n    }\n  }\n}\n';
+  const { errors } = importTerraform([{ path: 'main.tf.json', text: json }], 'moved');
+  expect(errors).toEqual([
+    { file: 'main.tf.json', line: 4, text: expect.stringMatching(/^"web\.1" cannot be a label/) },
+  ]);
+});
+
 test('A resource of an unsupported type stays, and resources that refer to it are converted', () => {
   const text =
     'resource "lxd_network_zone" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_zone.a.name\n}\n';
