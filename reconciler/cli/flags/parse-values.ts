@@ -10,9 +10,31 @@ export function parseAddress(text: string): Address {
   const kind = kindOfWord(word);
   const name = text.slice(slash + 1);
   if (kind === undefined || name === '') {
-    throw usageError(`${JSON.stringify(text)} is not KIND/NAME; kinds are ${kindNames.join(', ')}`);
+    const meant = slash === -1 && text !== '' ? `, such as container/${text}` : '';
+    throw usageError(`${JSON.stringify(text)} is not KIND/NAME${meant}; kinds are ${kindNames.join(', ')}`);
   }
   return `${kind}/${name}`;
+}
+
+/** A container without its kind, or KIND/NAME. `forSnapshots`: the verb that does the same to a snapshot. */
+export function parseContainerOrAddress(text: string, forSnapshots?: string): Address {
+  if (!text.includes('/')) return parseAddress(`container/${text}`);
+  const [container = '', snapshot = ''] = text.split('/');
+  if (kindOfWord(container) === undefined && container !== '' && snapshot !== '')
+    throw usageError(
+      `${JSON.stringify(text)} is not KIND/NAME: ${container} is no kind (${kindNames.join(', ')})` +
+        (forSnapshots === undefined ? '' : `. For a snapshot: ${forSnapshots} ${text}`),
+    );
+  return parseAddress(text);
+}
+
+/** Refuses other kinds: `what` takes containers only. */
+export function parseContainer(text: string, what: string, forSnapshots?: string): string {
+  const address = parseContainerOrAddress(text, forSnapshots);
+  const [kind = ''] = address.split('/');
+  if (kind !== 'container')
+    throw usageError(`${text} is no container: ${what} takes containers only. For this object: gantry show ${address}`);
+  return address.slice(kind.length + 1);
 }
 
 /** Reads `--var NAME=VALUE` and flags like it. */

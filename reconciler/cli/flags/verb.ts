@@ -1,8 +1,18 @@
 // Describes a verb; the command line reads this before it loads the verb's code.
 import type { Flags, Options } from './flag.ts';
 
-/** Names that `gantry completion NAME WORD` lists for the scripts: sets of the server and of the controller, keys of manifests, config keys of containers, remotes, images to copy. */
-export const askedNames = ['snapshot', 'set', 'controlled', 'key', 'config', 'remote', 'source', 'context'] as const;
+/** Names that `gantry completion NAME WORD` lists for the scripts: containers and KIND/NAME, snapshots, sets of the server and of the controller, keys of manifests, config keys of containers, remotes, images to copy. */
+export const askedNames = [
+  'object',
+  'snapshot',
+  'set',
+  'controlled',
+  'key',
+  'config',
+  'remote',
+  'source',
+  'context',
+] as const;
 export type AskedName = (typeof askedNames)[number];
 
 /** The names that a shell completes an argument with. */

@@ -53,6 +53,17 @@ function refuseVerb(command: Command, group: string, word: string): never {
   });
 }
 
+/** `help image list` asks for the help of `image list`: commander alone would show that of `image`. */
+export function helpOfSecondWord(program: Command, argv: readonly string[]): readonly string[] {
+  const [help, first, ...rest] = argv;
+  const group =
+    help === 'help' ? program.commands.find((one) => [one.name(), ...one.aliases()].includes(first ?? '')) : undefined;
+  const [second = '-'] = rest;
+  if (group === undefined || group.commands.length === 0 || second.startsWith('-')) return argv;
+  if (!namesIn(group).includes(second)) refuseVerb(group, group.name(), second);
+  return [group.name(), 'help', ...rest];
+}
+
 /** Commander alone would show the whole help for `help` of an unknown word. */
 export function refuseUnknownHelp(program: Command, [verb, word = '-']: readonly string[]): void {
   if (verb === 'help' && !word.startsWith('-') && ![...namesIn(program), 'help'].includes(word))
@@ -67,12 +78,16 @@ function groupOf(program: Command, name: string, rows: readonly VerbRow[]): Comm
   const names = rows.flatMap(({ verb }) =>
     verb.name.startsWith(`${name} `) ? [verb.name.slice(name.length + 1)] : [],
   );
-  return program.command(name).description(`${groups[name] ?? name}: ${names.join(', ')}`);
+  return program
+    .command(name)
+    .showHelpAfterError(`(see gantry ${name} --help)`)
+    .description(`${groups[name] ?? name}: ${names.join(', ')}`);
 }
 
 function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Command {
   const { verb } = row;
   const command = parent.command(name).description(verb.summary);
+  command.showHelpAfterError(`(see gantry ${verb.name} --help)`);
   if (verb.alias !== undefined) command.alias(verb.alias);
   for (const [written, doc] of verb.args ?? []) command.argument(written, doc);
   for (const flag of [...Object.values(verb.flags), ...Object.values(outputFlags)])

@@ -10,7 +10,7 @@ import type { OutputOptions } from '../flags/output-flags.ts';
 import { chosenServer } from '../session/contexts.ts';
 import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
-import { buildProgram, longFlags, refuseUnknownHelp } from './program.ts';
+import { buildProgram, helpOfSecondWord, longFlags, refuseUnknownHelp } from './program.ts';
 import { knownVerbs } from './verbs.ts';
 import { jsonLine, versionLine } from '../output/render-json.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
@@ -45,7 +45,7 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
     const { argv, directory } = readCommandLine(io.argv, io.env, knownVerbs);
     if (directory !== undefined) changeDirectory(directory);
     refuseUnknownHelp(program, argv);
-    await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
+    await program.parseAsync([...normalizeArgv(helpOfSecondWord(program, argv), flags)], { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CliError) {

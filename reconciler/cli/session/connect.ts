@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { connect, type Client, type ClientOptions } from '../../../server/client/client.ts';
 import { parseEndpoints, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import { ClientError } from '../../../server/client/client-error.ts';
+import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { Context, Output } from './context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -80,6 +80,12 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
       error.code === 'timeout'
         ? `${host} accepts connections but does not answer (${error.message}): see the log of that daemon`
         : `${error.message}${flags}`;
+    if (isNotFound(error) && context.options.project !== undefined)
+      throw new CliError(
+        `${host} has no project ${context.options.project}: gantry get project shows what there is`,
+        exitCodes.error,
+        error,
+      );
     throw new CliError(text, exitCodes.unreachable, error);
   } finally {
     clearTimeout(timer);

@@ -13,17 +13,24 @@ export async function withQuestions<T>(context: Command, work: (ask: AskFor) => 
   const answers = lines[Symbol.asyncIterator]();
   const close = (): void => lines.close();
   context.stop.addEventListener('abort', close, { once: true });
+  // No step is in progress while a question waits for its answer.
+  const { say } = context.announcer;
+  context.announcer.say = () => {};
   try {
     return await work(async (question, usual) => {
       context.io.raw.stderr.write(`${printable(question)} [${printable(usual)}]: `);
       const { done, value } = await answers.next();
-      context.stop.throwIfAborted();
+      if (context.stop.aborted) {
+        context.io.raw.stderr.write('\n');
+        throw new CliError('Interrupted: nothing was changed', exitCodes.interrupted);
+      }
       if (done === true)
         throw new CliError('The input ended before all was answered: nothing was changed', exitCodes.usage);
       const answer = value.trim();
       return answer === '' ? usual : answer;
     });
   } finally {
+    context.announcer.say = say;
     context.stop.removeEventListener('abort', close);
     lines.close();
   }

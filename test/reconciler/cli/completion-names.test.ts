@@ -71,6 +71,10 @@ test('The command lists snapshots, sets, keys and remotes as far as they are typ
   await memory.client.operations.run(() =>
     memory.client.http.send({ method: 'POST', path: '/1.0/containers/c1/snapshots', json: { name: 'before' } }),
   );
+  expect(await names('object', 'c')).toEqual(expect.arrayContaining(['c1', 'container/', 'profile/']));
+  expect(await names('object', 'profile/')).toEqual(['profile/default']);
+  expect(await names('object', 'profiles/d')).toEqual(['profiles/default']);
+  expect(await names('object', 'lost/')).toEqual(['']);
   expect(await names('snapshot', 'c')).toEqual(['c1/']);
   expect(await names('snapshot', 'c1/b')).toEqual(['c1/before']);
   const applied = await cli(['apply', '-y', '--set', 'shop', '-f', join(dir, 'stack.yaml')], {

@@ -22,6 +22,7 @@ beforeAll(async () => {
   const stub = `#!/bin/sh
 [ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"
 case "$1 $2" in
+"completion object") echo "$3" | grep -q / && printf "%s\\n" profile/base profile/small || printf "%s\\n" container-one container-two profile/ ;;
 "completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two || printf "%s\\n" c1/ d1/ ;;
 "completion set" | "completion controlled") printf "%s\\n" shop-a web-b ;;
 "completion key") printf "%s\\n" container.config container.devices ;;
@@ -51,6 +52,10 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry plan st', 'gantry plan stack.yaml'],
   ['gantry snapshot restore d', 'gantry snapshot restore d1/'],
   ['gantry snapshot restore c1/snap-o', 'gantry snapshot restore c1/snap-one'],
+  ['gantry delete container-t', 'gantry delete container-two'],
+  ['gantry delete prof', 'gantry delete profile/'],
+  ['gantry delete profile/s', 'gantry delete profile/small'],
+  ['gantry edit profile/b', 'gantry edit profile/base'],
   ['gantry apply --set sh', 'gantry apply --set shop-a'],
   ['gantry controller sync we', 'gantry controller sync web-b'],
   ['gantry explain container.c', 'gantry explain container.config'],

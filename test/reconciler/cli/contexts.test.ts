@@ -64,7 +64,7 @@ test('flags and variables override the context in use, and a certificate on the 
 });
 
 test('a wrong name, address or file is refused with a remedy', async () => {
-  const { run, file } = own();
+  const { env, run, file } = own();
   expect((await run('context', 'add', 'local', 'unix:///x')).stderr).toContain('cannot be the name of a context');
   expect((await run('context', 'add', 'a', 'web1')).stderr).toContain('https://HOST[:PORT] or unix:///PATH');
   expect((await run('context', 'add', 'a', 'https://x', '--client-cert', 'c')).stderr).toContain('given together');
@@ -76,6 +76,10 @@ test('a wrong name, address or file is refused with a remedy', async () => {
   expect(await run('list', '--host', '')).toMatchObject({ code: 64 });
   const two = await run('list', '--host', 'production', '--host', 'https://b:1');
   expect([two.code, two.stderr]).toEqual([64, expect.stringContaining('--hosts')]);
+  const local = await run('context', 'remove', 'local');
+  expect([local.code, local.stderr]).toEqual([64, expect.stringContaining('always there')]);
+  const used = await cli(['context', 'use', 'production'], { env: { ...env, GANTRY_HOST: 'unix:///other' } });
+  expect(used.stderr).toContain('GANTRY_HOST is set and goes before it: commands of this shell go to unix:///other');
   writeFileSync(file, 'null');
   expect((await run('list')).stderr).toContain('it holds no JSON object');
   writeFileSync(file, '{"contexts":{"a":{}}}');

@@ -3,6 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { lastLines, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
+import { gapNotes } from '../../../reconciler/cli/verbs/objects/events.ts';
+import { utcSecond, utcSecondOrNever } from '../../../reconciler/cli/output/times.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -71,7 +73,7 @@ describe('power', () => {
     const ran = await gantry(['stop', 'web', 'owm']);
     expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('did you mean container/own?')]);
     expect(await statusOf('web')).toBe('Running');
-    expect((await gantry(['stop', 'profile/small'])).code).toBe(1);
+    expect((await gantry(['stop', 'profile/small'])).code).toBe(64);
   });
 
   test('--json prints one object for each container, with the failure where there is one', async () => {
@@ -286,4 +288,49 @@ test('explain finds a config key of containers without its kind, and still names
   expect(key).toEqual(await gantry(['explain', 'container.config.limits.memory']));
   expect(key.code).toBe(0);
   expect((await gantry(['explain', 'contaner'])).stderr).toContain('did you mean container?');
+});
+
+describe('a name that the verb does not take', () => {
+  test.each([
+    ['delete own/before', /own is no kind .*gantry snapshot delete own\/before/],
+    ['info own/before', /gantry snapshot show own\/before/],
+    ['info profile/small', /is no container: gantry info takes containers only.*gantry show profile\/small/],
+    ['stop network/br0', /is no container: gantry stop takes containers only/],
+    ['start own/before', /own is no kind/],
+    ['set own/before a=b', /own is no kind/],
+    ['show own', /"own" is not KIND\/NAME, such as container\/own/],
+  ])('%s is answered with what to type instead', async (line, text) => {
+    const { code, stderr } = await gantry(line.split(' '));
+    expect([code, stderr]).toEqual([64, expect.stringMatching(text)]);
+  });
+
+  test('a project that the server lacks is no unreachable server', async () => {
+    const { code, stderr } = await gantry(['list', '--project', 'lost']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has no project lost: gantry get project')]);
+  });
+
+  test('a lock is taken away with approval only, and the message names the lock', async () => {
+    await ok(['lock', '--set', 'held']);
+    const { code, stderr } = await gantry(['force-unlock', '--set', 'held']);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('Taking a lock away needs approval')]);
+    await ok(['force-unlock', '--set', 'held', '-y']);
+  });
+});
+
+test('events say once that the connection is lost, and when it is back', () => {
+  const notes: string[] = [];
+  const onGap = gapNotes((text) => notes.push(text));
+  for (const reason of ['disconnected', 'disconnected', 'disconnected', 'reconnected', 'disconnected'] as const)
+    onGap(reason);
+  expect(notes.map((text) => text.split(':')[0])).toEqual([
+    'The connection is lost',
+    'Connected again',
+    'The connection is lost',
+  ]);
+});
+
+test('times of a server in another zone are printed in UTC and say so', () => {
+  expect(utcSecond('2026-01-31T10:00:00.123456789+02:00')).toBe('2026-01-31T08:00:00Z');
+  expect(utcSecond('yesterday')).toBe('yesterday');
+  expect(['0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z', ''].map(utcSecondOrNever)).toEqual(['', '', '']);
 });

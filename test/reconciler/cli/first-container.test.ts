@@ -69,6 +69,21 @@ test('a wrong answer and the end of input change nothing', async () => {
   expect(both.code).toBe(64);
 });
 
+test('init that is interrupted at a question ends with a line of its own: nothing was changed', async () => {
+  let interrupt = (): void => {};
+  const ran = await gantry(['init', folder('halted'), '--host', 'https://127.0.0.1:1'], {
+    typed: '',
+    interrupts: (give) => (interrupt = give),
+    onStderr: (text) => {
+      if (text.includes(']: ')) interrupt();
+    },
+  });
+  expect(ran.code).toBe(130);
+  expect(ran.stderr).toMatch(/: \nError: Interrupted: nothing was changed\n$/);
+  expect(ran.stderr).not.toContain('finishing the steps');
+  expect(existsSync(folder('halted'))).toBe(false);
+});
+
 test('init without a terminal writes the first manifest only', async () => {
   const made = await gantry(['init', folder('four')]);
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Next: gantry plan')]);

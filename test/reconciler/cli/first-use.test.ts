@@ -37,6 +37,16 @@ describe('help', () => {
     }
   });
 
+  test('A wrong command line points to the help of its verb, and help of a verb of two words is its own', async () => {
+    expect((await cli(['snapshot', 'create'])).stderr).toContain('(see gantry snapshot create --help)');
+    expect((await cli(['image', 'lost'])).stderr).toContain('(see gantry image --help)');
+    expect((await cli(['lost'])).stderr).toContain('(see gantry --help)');
+    const help = await cli(['help', 'image', 'list']);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: gantry image list\|ls /) });
+    const lost = await cli(['help', 'image', 'lost']);
+    expect([lost.code, lost.stderr]).toEqual([64, expect.stringContaining("unknown command 'lost'")]);
+  });
+
   test('Help groups the flags of an apply by topic', async () => {
     const { stdout } = await cli(['help', 'apply']);
     expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(

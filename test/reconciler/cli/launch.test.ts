@@ -64,6 +64,8 @@ describe('launch', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('images:debian/12 would be fetched')]);
     const pool = await gantry(daemon, 'launch', 'near:busy/1', 'web');
     expect([pool.code, pool.stderr]).toEqual([1, expect.stringContaining('gantry init')]);
+    const network = await gantry(daemon, 'launch', 'near:busy/1', 'web', '--network', 'lost');
+    expect([network.code, network.stderr]).toEqual([1, expect.stringContaining('network/lost does not exist')]);
     expect(await daemon.get('/1.0/containers')).toEqual([]);
   });
 

@@ -81,7 +81,8 @@ test.each([
 });
 
 test('A label in JSON is an error at its line, and a label with letters of other scripts is none', () => {
-  const json = '{\n  "resource": {\n    "lxd_instance": {\n      "web.1": { "name": "a" },\n      "größe": { "name": "b" }\n    }\n  }\n}\n';
+  const json =
+    '{\n  "resource": {\n    "lxd_instance": {\n      "web.1": { "name": "a" },\n      "größe": { "name": "b" }\n    }\n  }\n}\n';
   const { errors } = importTerraform([{ path: 'main.tf.json', text: json }], 'moved');
   expect(errors).toEqual([
     { file: 'main.tf.json', line: 4, text: expect.stringMatching(/^"web\.1" cannot be a label/) },

@@ -43,6 +43,9 @@ export const takeContext: Run = async (context, [name = '']) => {
   const host = name === local ? 'the daemon of this machine' : neededContext(all, name).host;
   await writeContexts(context.io.env, { contexts: all.contexts, ...(name === local ? {} : { current: name }) });
   context.out(`${name}: ${host}`);
+  const first = ['GANTRY_HOST', 'GANTRY_SOCKET'].find((variable) => (context.io.env[variable] ?? '') !== '');
+  if (first !== undefined)
+    context.note(`${first} is set and goes before it: commands of this shell go to ${context.io.env[first] ?? ''}`);
   return exitCodes.ok;
 };
 
@@ -60,6 +63,8 @@ export const listContexts: Run = async (context) => {
 };
 
 export const removeContext: Run = async (context, [name = '']) => {
+  if (name === local)
+    throw usageError(`${local} is the daemon of this machine, and always there: gantry context use NAME uses another`);
   const all = await readContexts(context.io.env);
   neededContext(all, name);
   const contexts = new Map([...all.contexts].filter(([each]) => each !== name));

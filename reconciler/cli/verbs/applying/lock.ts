@@ -72,7 +72,8 @@ async function unlockOn(context: Context<UnlockOptions>, id: string | undefined)
     if (held === undefined) return { text: `The set ${set} is not locked.` };
     if (id !== undefined && id !== held.id)
       throw usageError(`the set ${set} is locked by ${held.who} as ${held.id}, not as ${id}`);
-    if (id === undefined) await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`);
+    if (id === undefined)
+      await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`, 'Taking a lock away');
     for (const notes of places) await unlock(notes, set, held.id, context.stop);
     const other = await lockOf(places, set, context.stop);
     if (other !== undefined)

@@ -5,7 +5,6 @@ import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
-import { never } from '../../../../server/api/schema/common-schemas.ts';
 import type { Backup } from '../../../../server/api/container/backup.ts';
 import type { VolumeBackup } from '../../../../server/api/storage/volume-backup.ts';
 import type { Http } from '../../../../server/client/transport/http.ts';
@@ -15,6 +14,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
+import { utcSecondOrNever } from '../../output/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
@@ -68,14 +68,11 @@ const printJson = (context: Output, object: object): void => {
   context.io.stdout.write(`${JSON.stringify(object)}\n`);
 };
 
-const timeOf = (text: string | undefined): string =>
-  text === undefined || text.startsWith(never.expires.slice(0, 10)) ? '' : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
-
 /** Older servers only return the older names. */
 const rowOf = (backup: Partial<Backup & VolumeBackup>): readonly string[] => [
   backup.name?.slice(backup.name.indexOf('/') + 1) ?? '',
-  timeOf(backup.created_at ?? backup.creation_date),
-  timeOf(backup.expires_at ?? backup.expiry_date),
+  utcSecondOrNever(backup.created_at ?? backup.creation_date ?? ''),
+  utcSecondOrNever(backup.expires_at ?? backup.expiry_date ?? ''),
   backup.container_only === true || backup.volume_only === true ? 'no' : 'yes',
   backup.optimized_storage === true ? 'yes' : 'no',
   backup.size === undefined ? '' : formatBytes(backup.size),

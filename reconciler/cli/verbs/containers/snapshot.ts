@@ -9,6 +9,7 @@ import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
+import { utcSecondOrNever } from '../../output/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -52,8 +53,8 @@ export const listSnapshots: Run<HostOptions> = async (context, [container = ''])
     }
     const rows = snapshots.map((one) => [
       one.name,
-      timeText(one.created_at),
-      timeText(one.expires_at),
+      utcSecondOrNever(one.created_at),
+      utcSecondOrNever(one.expires_at),
       one.stateful ? 'yes' : 'no',
       one.description ?? '',
     ]);
@@ -75,10 +76,12 @@ export const showSnapshots: Run<HostOptions> = async (context, texts) => {
   return exitCodes.ok;
 };
 
-export const renameSnapshot: Run<HostOptions> = async (context, [text = '', name = '']) => {
+export const renameSnapshot: Run<HostOptions> = async (context, [text = '', given = '']) => {
   const address = parseSnapshot(text);
+  const head = `${address.container}/`;
+  const name = given.startsWith(head) ? given.slice(head.length) : given;
   if (name === '' || name.includes('/')) {
-    throw usageError(`${JSON.stringify(name)} is not the name of a snapshot: give it without the container`);
+    throw usageError(`${JSON.stringify(given)} is not the name of a snapshot of ${address.container}`);
   }
   await change(context, address, 'POST', pathOfSnapshot(address), { name });
   say(context, { container: address.container, snapshot: name });
@@ -181,7 +184,3 @@ function say(context: Output, { container, snapshot }: SnapshotAddress): void {
 
 const printJson = (context: Output, object: object): void =>
   void context.io.stdout.write(`${JSON.stringify(object)}\n`);
-
-/** Empty for the zero time, which means never. */
-const timeText = (text: string): string =>
-  text === '' || text.startsWith('0001-') ? '' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -58,7 +58,7 @@ export const deleteObjects = verb(
   'delete containers, or other objects as KIND/NAME; asks when a set declares them',
   {
     alias: 'rm',
-    args: [['<name...>', 'containers, or KIND/NAME; * stands for any text', 'container']],
+    args: [['<name...>', 'containers, or KIND/NAME; * stands for any text', 'object']],
     flags: {
       ...powerFlags,
       force: toggle('-f, --force', 'stop running containers first'),
@@ -121,7 +121,7 @@ export const setKeys = verb(
   'set config keys of a container, or of KIND/NAME, and say what the next apply does with them',
   {
     args: [
-      ['<name>', 'the container, or KIND/NAME', 'container'],
+      ['<name>', 'the container, or KIND/NAME', 'object'],
       ['<key=value...>', 'config keys; KEY= removes one', 'config'],
     ],
     flags: hostFlags,
@@ -130,7 +130,7 @@ export const setKeys = verb(
 );
 
 export const edit = verb('edit', 'change a container, or KIND/NAME, as YAML in $VISUAL or $EDITOR, or from stdin', {
-  args: [['<name>', 'the container, or KIND/NAME', 'container']],
+  args: [['<name>', 'the container, or KIND/NAME', 'object']],
   flags: hostFlags,
   examples: ['gantry edit web1', 'gantry edit profile/base < base.yaml'],
 });

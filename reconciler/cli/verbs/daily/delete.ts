@@ -8,6 +8,7 @@ import { ownerText } from './owners.ts';
 import { addressOf, runOnTargets, type Action, type Target } from './targets.ts';
 
 const action: Action<DeleteOptions> = {
+  verb: 'delete',
   takesKinds: true,
   prepare: async (context, targets) => {
     refuseProtected(targets);

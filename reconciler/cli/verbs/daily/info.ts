@@ -6,7 +6,9 @@ import { containerPath } from '../../../../server/api/names.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { parseContainer } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
+import { utcSecondOrNever } from '../../output/times.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import { ownersOf, ownerText, type Owner } from './owners.ts';
@@ -20,7 +22,7 @@ interface Facts {
 }
 
 export const info: Run<HostOptions> = async (context, [word = '']) => {
-  const name = word.replace(/^container\//, '');
+  const name = parseContainer(word, 'gantry info', 'gantry snapshot show');
   const facts = await withClient(context, (client) => read(client, name, context.stop));
   if (context.isJson) {
     const { container, state, snapshots, owners } = facts;
@@ -48,8 +50,8 @@ export function infoText({ container, state, snapshots, owners }: Facts): string
     ['Declared by', ownerText(owners)],
     ['Image', config['image.description'] ?? config['volatile.base_image']?.slice(0, 12) ?? ''],
     ['Profiles', container.profiles.join(', ')],
-    ['Created', timeText(container.created_at)],
-    ['Last used', timeText(container.last_used_at)],
+    ['Created', utcSecondOrNever(container.created_at)],
+    ['Last used', utcSecondOrNever(container.last_used_at)],
     ['Member', container.location === 'none' ? '' : container.location],
     [
       'Addresses',
@@ -67,7 +69,7 @@ export function infoText({ container, state, snapshots, owners }: Facts): string
         .map(([name, { type }]) => `${name} (${type})`)
         .join(', '),
     ],
-    ['Snapshots', snapshots.map(({ name, created_at }) => `${name}  ${timeText(created_at)}`).join('\n')],
+    ['Snapshots', snapshots.map(({ name, created_at }) => `${name}  ${utcSecondOrNever(created_at)}`).join('\n')],
   ];
   const lines = rows.filter(([, text]) => text !== '').map(([name, text]) => rowText(name, text));
   return [`container/${container.name}`, ...lines].join('\n');
@@ -81,7 +83,3 @@ const disksText = ({ disk }: ContainerState): string =>
   Object.entries(disk)
     .flatMap(([name, { usage }]) => (usage > 0 ? [`${name} ${formatBinary(usage)}`] : []))
     .join(', ');
-
-/** Empty for the zero time. */
-const timeText = (text: string): string =>
-  /^(0001|1970)-|^$/.test(text) ? '' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -82,6 +82,9 @@ async function devicesFor(
   profiles: readonly string[],
 ): Promise<Devices> {
   const { options, stop } = context;
+  // The server takes any name of a parent, and the container then does not start.
+  if (options.network !== undefined)
+    await client.get('network', options.network, stop).catch(refuseMissing('network', options.network));
   const found = await Promise.all(profiles.map(async (name) => profileOf(client, name, stop)));
   const all = found.flatMap(({ devices }) => Object.values(devices));
   const hasDisk = all.some(isRoot);

@@ -2,7 +2,7 @@
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { OwnerRecord } from '../../../core/ownership/owner-records.ts';
-import { parseAddress } from '../../flags/parse-values.ts';
+import { parseContainerOrAddress } from '../../flags/parse-values.ts';
 import { recordsOf } from './owners.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 
@@ -17,7 +17,7 @@ export interface LiveObject {
 
 /** `web`, `container/web` or `profile/base`. */
 export async function readLiveObject(client: Client, word: string, signal: AbortSignal): Promise<LiveObject> {
-  const address = parseAddress(word.includes('/') ? word : `container/${word}`);
+  const address = parseContainerOrAddress(word);
   const slash = address.indexOf('/');
   const [kind, name] = [address.slice(0, slash) as KindName, address.slice(slash + 1)];
   const { metadata: live, etag } = await client.get(kind, name, signal).catch(refuseMissing(kind, name));

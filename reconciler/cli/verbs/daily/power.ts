@@ -35,6 +35,7 @@ const already: Readonly<Record<Word, string>> = {
 const defaultGraceMs = 30_000;
 
 const power = (word: Word): Action<StopOptions> => ({
+  verb: word,
   prepare: ({ options }) => void graceOf(options),
   act: async (context, client, target) => {
     const { name, status = '' } = target;

@@ -4,7 +4,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { codeOf, messageOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { parseAddress } from '../../flags/parse-values.ts';
+import { parseContainer, parseContainerOrAddress } from '../../flags/parse-values.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { failureCode, hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { eachHost, worstCode } from '../../hosts/each-host.ts';
@@ -32,6 +32,7 @@ export interface ActionResult {
 }
 
 export interface Action<O extends HostOptions> {
+  readonly verb: string;
   /** Kinds beside containers are allowed as KIND/NAME. */
   readonly takesKinds?: boolean;
   /** Throws to refuse the action before any object changes. */
@@ -92,10 +93,10 @@ async function runOnHosts<O extends HostOptions>(
 }
 
 /** A word without a slash is a container. */
-function addressIn(word: string, { takesKinds }: Action<never>): string {
-  const address = parseAddress(word.includes('/') ? word : `container/${word}`);
-  return takesKinds === true || address.startsWith('container/') ? address : parseAddress(`container/${word}`);
-}
+const addressIn = (word: string, { verb, takesKinds }: Action<never>): string =>
+  takesKinds === true
+    ? parseContainerOrAddress(word, `gantry snapshot ${verb}`)
+    : `container/${parseContainer(word, `gantry ${verb}`)}`;
 
 async function listTargets(
   client: Client,

@@ -6,6 +6,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
+import { utcSecond } from '../../output/times.ts';
 import { renderTable } from '../../output/table.ts';
 
 export const listImages: Run<HostOptions> = async (context, wanted) => {
@@ -35,5 +36,5 @@ const rowOf = (image: Image): readonly string[] => [
   image.properties['description'] ?? '',
   image.architecture,
   formatBytes(image.size),
-  `${image.uploaded_at.slice(0, 10)} ${image.uploaded_at.slice(11, 16)}`,
+  utcSecond(image.uploaded_at),
 ];

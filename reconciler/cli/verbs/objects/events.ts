@@ -2,6 +2,7 @@
 import type { Run, Output } from '../../session/context.ts';
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
+import { utcSecond } from '../../output/times.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { userText, type CertificateNames } from '../../../core/drift/lifecycle-changes.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
@@ -18,8 +19,7 @@ export const events: Run<EventsOptions> = async (context) => {
   const limitMs = parseDuration('--for', options.for);
   return withClient(context, async (client) => {
     const listen = async (signal: AbortSignal): Promise<void> => {
-      const onGap = (reason: string): void =>
-        context.note(reason === 'disconnected' ? 'The connection is lost' : 'Events were missed');
+      const onGap = gapNotes((text) => context.note(text));
       const book = new CertificateBook((kind, inner) => client.list(kind, inner));
       for await (const event of client.events(types, signal, { onGap }))
         printEvent(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
@@ -37,6 +37,17 @@ export const events: Run<EventsOptions> = async (context) => {
     return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
   });
 };
+
+/** Says once that the connection is lost, however many attempts fail. */
+export function gapNotes(note: (text: string) => void): (reason: 'overflow' | 'reconnected' | 'disconnected') => void {
+  let isLost = false;
+  return (reason) => {
+    if (reason === 'overflow') return note('Events were missed: they came faster than they were printed');
+    if (reason === 'disconnected' && !isLost) note('The connection is lost: gantry connects again as soon as it can');
+    if (reason === 'reconnected') note('Connected again: events in between were missed');
+    isLost = reason === 'disconnected';
+  };
+}
 
 function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[] {
   return words.map((word) => {
@@ -60,7 +71,7 @@ async function namesFor(
 
 function printEvent(context: Output, event: Event, names: CertificateNames | undefined): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
-  else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
+  else context.out([utcSecond(event.timestamp), event.type, printable(textOf(event, names))].join('  '));
 }
 
 /** For a lifecycle event its action, object and author; for others a short description. */

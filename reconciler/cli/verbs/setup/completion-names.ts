@@ -9,6 +9,7 @@ import { readRemotes } from '../../session/remotes.ts';
 /** `word`: the part that is typed so far. */
 export function namesOf(context: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
   const answers: Readonly<Record<AskedName, () => Promise<readonly string[]>>> = {
+    object: () => withClient(context, (client) => objects(context, client, word)),
     snapshot: () => withClient(context, (client) => snapshots(context, client, word)),
     set: () => withClient(context, (client) => sets(context, client)),
     controlled: () => controlled(context),
@@ -19,6 +20,19 @@ export function namesOf(context: Context, wanted: AskedName, word: string): Prom
     source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
   };
   return answers[wanted]();
+}
+
+/** Containers, and kinds with a slash; behind such a kind the objects of it. */
+async function objects({ stop }: Command, client: Client, word: string): Promise<readonly string[]> {
+  const { kindNames, kindOfWord, nameOfObject } = await import('../../../../server/api/kinds.ts');
+  const slash = word.indexOf('/');
+  if (slash < 0)
+    return [...(await client.list('container', stop)).map(({ name }) => name), ...kindNames.map((kind) => `${kind}/`)];
+  const written = word.slice(0, slash);
+  const kind = kindOfWord(written);
+  if (kind === undefined) return [];
+  const found: readonly object[] = await client.list(kind, stop);
+  return found.map((one) => `${written}/${nameOfObject(kind, one)}`);
 }
 
 /** Containers with a slash, or the snapshots of the one before the slash. */

@@ -40,9 +40,12 @@ export const explainPath: Run = async (context, [word]) => {
   const found = explain(kind as Parameters<typeof explain>[0], rest);
   if (isUnknown(found)) {
     const near = hint(found.word, found.known);
+    const config = explain(kind as Parameters<typeof explain>[0], 'config');
+    const keys = isUnknown(config) ? [] : config.members.filter(({ name }) => `${name}.`.startsWith(`${rest}.`));
+    const configHint = keys.length === 0 ? '' : ` (did you mean ${first}.config.${keys[0]?.name ?? ''}?)`;
     const some =
       near === '' && found.known.length > 0
-        ? `; known keys: ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
+        ? `${configHint}; known keys: ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
         : '';
     throw new CliError(`${word}: ${JSON.stringify(found.word)} not found${near}${some}`, exitCodes.error);
   }

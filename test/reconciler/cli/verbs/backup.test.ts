@@ -34,7 +34,7 @@ test('A container is restored from its backup file by create, list, export, dele
     await ok(['create', c, 'mine', '--container-only', '--compression', 'zstd', '--expires', '2099-01-31T12:00:00Z']),
   ).toBe('mine');
   expect(await ok(['list', c])).toMatch(
-    /NAME .*\n.*backup0 .* yes +no +[0-9].*\n.*mine .*2099-01-31 12:00 +no +no +[0-9]/,
+    /NAME .*\n.*backup0 .* yes +no +[0-9].*\n.*mine .*2099-01-31T12:00:00Z +no +no +[0-9]/,
   );
   expect(JSON.parse((await ok(['list', c, '--json'])).split('\n')[0] ?? '')).toMatchObject({ name: 'backup0' });
   const file = join(here, `${c}.backup`);

@@ -60,7 +60,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     expect(listed).toMatch(/^before +\d{4}-\S+Z +\d{4}-\S+Z +no +the first page$/m);
     await ok('restore', 'web/before');
     expect(readFileSync(page(), 'utf8')).toBe('first');
-    expect(await ok('rename', 'web/before', 'kept')).toBe('web/kept\n');
+    expect(await ok('rename', 'web/before', 'web/kept')).toBe('web/kept\n');
     expect(await ok('show', 'web/kept')).toMatch(/^---\nname: (web\/)?kept$/m);
     const { snapshots } = { snapshots: await daemon.get('/1.0/containers/web/snapshots') };
     expect(snapshots).toEqual(['/1.0/containers/web/snapshots/kept']);
@@ -97,7 +97,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     expect(await refused(1, 'restore', 'web/two')).toContain('two');
     expect(await refused(1, 'create', 'web/three', '--stateful')).toContain('running container');
     expect(await refused(64, 'delete', 'web')).toContain('is not NAME/SNAPSHOT');
-    expect(await refused(64, 'rename', 'web/one', 'web/other')).toContain('without the container');
+    expect(await refused(64, 'rename', 'web/one', 'db/other')).toContain('is not the name of a snapshot of web');
     expect(await refused(64, 'create', 'web/four', '--expires', 'soon')).toContain('1w 2d');
     expect(await refused(64, 'create', 'web/four', '--expires', '2001-01-01T00:00:00Z')).toContain('is in the past');
     await ok('delete', 'web/one');
