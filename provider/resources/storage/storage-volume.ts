@@ -32,6 +32,7 @@ const filledIn = new Set([
   'block.filesystem',
   'block.mount_options',
   'size',
+  'zfs.block_mode',
   'zfs.remove_snapshots',
   'zfs.use_refquota',
 ]);

@@ -14,6 +14,7 @@ const computed = new Set([
   'size',
   'block.filesystem',
   'block.mount_options',
+  'zfs.block_mode',
   'zfs.remove_snapshots',
   'zfs.use_refquota',
 ]);

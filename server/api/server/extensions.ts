@@ -49,6 +49,7 @@ const laterExtensions = [
   'storage_lvm_vg_force_reuse',
   'storage_rsync_compression',
   'volume_snapshot_scheduling',
+  'zfs_block_mode',
   'custom_volume_snapshot_expiry',
   'custom_volume_backup',
   'cluster_internal_custom_volume_copy',

@@ -33,6 +33,9 @@ const cephName = is.matches(
   /^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/,
   'must be letters, digits and _.-, and must not begin with -',
 );
+/** Drivers whose volumes can be block devices with a file system on each. */
+const onBlocks: readonly PoolDriver[] = ['lvm', 'ceph', 'zfs'];
+const inBlockMode = ' (on zfs: in block mode)';
 const fileSystem = is.oneOf('btrfs', 'ext4', 'xfs');
 
 function key(
@@ -148,22 +151,28 @@ export const poolConfigKeys = {
     'Writes of the server into volumes (create, copy, snapshot, restore, pushed files) are on the disk before they are acknowledged.',
     { default: 'false', changeable: ['btrfs', 'dir'] },
   ),
-  'volume.size': key('size', ['lvm', 'ceph'], 'Size of a new volume.', {
+  'volume.size': key('size', onBlocks, `Size of a new volume${inBlockMode}.`, {
     default: '10GB',
-    changeable: ['lvm', 'ceph'],
+    changeable: onBlocks,
   }),
-  'volume.block.filesystem': key('text', ['lvm', 'ceph'], 'File system of a new volume.', {
+  'volume.block.filesystem': key('text', onBlocks, `File system of a new volume${inBlockMode}.`, {
     check: fileSystem,
     default: 'ext4',
-    changeable: ['lvm', 'ceph'],
+    changeable: onBlocks,
   }),
-  'volume.block.mount_options': key('text', ['lvm', 'ceph'], 'Mount options of a new volume.', {
+  'volume.block.mount_options': key('text', onBlocks, `Mount options of a new volume${inBlockMode}.`, {
     default: 'discard',
-    changeable: ['lvm', 'ceph'],
+    changeable: onBlocks,
   }),
   'volume.snapshots.expiry': { ...lifetime, doc: 'Lifetime of the snapshots of a new custom volume.' },
   'volume.snapshots.pattern': { ...names, doc: 'Names of the snapshots of a new custom volume.' },
   'volume.snapshots.schedule': { ...times, doc: 'When snapshots of a new custom volume are made.' },
+  'volume.zfs.block_mode': key(
+    'bool',
+    ['zfs'],
+    'A new volume is a block volume of ZFS with a file system of its own. Images are unpacked as it says, too.',
+    { default: 'false', changeable: ['zfs'] },
+  ),
   'volume.zfs.remove_snapshots': key(
     'bool',
     ['zfs'],
@@ -193,19 +202,24 @@ export const volumeConfigKeys = {
   size: key('size', every, 'Limit of the volume; on dir where its file system has project quotas.', {
     changeable: every,
   }),
-  'block.filesystem': key('text', ['lvm', 'ceph'], 'File system of the volume.', {
+  'block.filesystem': key('text', onBlocks, `File system of the volume${inBlockMode}.`, {
     check: fileSystem,
     default: 'ext4',
   }),
-  'block.mount_options': key('text', ['lvm', 'ceph'], 'Mount options of the volume.', {
+  'block.mount_options': key('text', onBlocks, `Mount options of the volume${inBlockMode}.`, {
     default: 'discard',
-    changeable: ['lvm', 'ceph'],
+    changeable: onBlocks,
   }),
   'security.unmapped': key('bool', every, 'Owners are not shifted when a container uses the volume.', {
     default: 'false',
     changeable: every,
   }),
   ...snapshotKeys,
+  'zfs.block_mode': key(
+    'bool',
+    ['zfs'],
+    'The volume is a block volume of ZFS with a file system of its own. Unset: as the pool says.',
+  ),
   'zfs.remove_snapshots': key(
     'bool',
     ['zfs'],

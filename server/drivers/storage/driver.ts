@@ -17,6 +17,8 @@ export interface VolumeRef {
 export interface VolumeShape {
   readonly bytes?: number;
   readonly fileSystem?: string;
+  /** For zfs: a block volume with a file system on it. */
+  readonly isBlock?: boolean;
 }
 
 export interface SnapshotRef {

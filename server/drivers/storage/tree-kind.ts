@@ -83,12 +83,13 @@ export interface TreeKind {
     /** `path` and `parent` are snapshots. What cannot build on that parent is sent whole. */
     send(path: string, parent: string | undefined): Promise<ConfinedCommand>;
     /** Makes one snapshot of a stream, at `temporary` or below it; its path. `kin`: the snapshots that it may build on. Throws DriverError when the
-     *  stream is damaged or cut off, or what reading it throws. */
+     *  stream is damaged or cut off, or what reading it throws. `strange`: see ImportForm. */
     receive(
       temporary: string,
       bytes: AsyncIterable<Buffer>,
       kin: () => Promise<readonly string[]>,
       signal: AbortSignal,
+      strange?: boolean,
     ): Promise<string>;
     /** Puts what was received at `path`, as a snapshot that later streams may build on. */
     keep(received: string, path: string, signal: AbortSignal): Promise<void>;

@@ -133,7 +133,7 @@ export function treeTransfer(
     const kept = snapshotsPathIn(root, to.volume);
     const kin = async (): Promise<readonly string[]> => (await names.treesIn(kept)).map((name) => join(kept, name));
     await staging.scratch(root, async (temporary) => {
-      const received = await native.receive(temporary, bytes, kin, signal);
+      const received = await native.receive(temporary, bytes, kin, signal, form.strange);
       if (form.strange === true) await withFiles(kind, received, () => refuseNodes(received, signal));
       if (to.snapshot !== undefined) return native.keep(received, pathOf(pool, to), signal);
       await put(pool, to, form, async (fresh) => {

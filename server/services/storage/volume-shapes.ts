@@ -1,4 +1,5 @@
-// File systems of new volumes, for drivers whose volumes have their own. Other drivers ignore them.
+// Kinds and file systems of new volumes, for drivers whose volumes have their own. Other drivers ignore them.
+import { isTrue } from '../../api/text/value-checks.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
@@ -9,7 +10,13 @@ import { rootSize } from './root-size.ts';
 
 export function newCustomVolume(name: string, config: VolumeDocument['config']): VolumeRef {
   const fileSystem = config['block.filesystem'] ?? '';
-  return { ...refOf(name), shape: { ...sized(volumeSize(config)), ...(fileSystem === '' ? {} : { fileSystem }) } };
+  const isBlock = config['zfs.block_mode'] ?? '';
+  const shape = {
+    ...sized(volumeSize(config)),
+    ...(fileSystem === '' ? {} : { fileSystem }),
+    ...(isBlock === '' ? {} : { isBlock: isTrue(isBlock) }),
+  };
+  return { ...refOf(name), shape };
 }
 
 /** The pool decides which file system it gets. */

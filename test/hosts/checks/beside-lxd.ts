@@ -6,7 +6,8 @@ import { installing } from '../packages-disk.ts';
 export const besidePackages = ['lxd', 'lxd-client', 'lvm2', 'thin-provisioning-tools', 'rsync'] as const;
 
 const rounds = 7;
-const drivers = ['zfs', 'lvm'] as const;
+/** Each driver with the key by which the pools of both daemons get different names on the host. */
+const drivers = { zfs: 'zfs.pool_name', lvm: 'lvm.vg_name' };
 /** The image has 250 MB of files, which each pool holds once. */
 const poolSize = '1500MiB';
 
@@ -84,14 +85,14 @@ export const besideChecks: readonly Check[] = [
       await host.run('modprobe zfs; modprobe dm_thin_pool; modprobe loop max_loop=64');
       await host.run(installing(...besidePackages), 900);
       await host.run(
-        `${mountExtras}; lxd waitready; lxc image import ${extras}/debian.tar.gz --alias debian
+        `systemctl restart gantryd; ${mountExtras}; lxd waitready; lxc image import ${extras}/debian.tar.gz --alias debian
         gantry image import ${extras}/debian.tar.gz --alias debian`,
         900,
       );
       await host.run(`cat >/root/timer.js <<'END'${timer}\nEND`);
     },
   },
-  ...drivers.map((driver): Check => ({
+  ...Object.entries(drivers).map(([driver, nameKey]): Check => ({
     name: `a container in a pool of ${driver} is made from a stored image no slower than by LXD`,
     async run(host) {
       await host.run(
@@ -100,7 +101,7 @@ export const besideChecks: readonly Check[] = [
 kind: storage_pool
 name: beside-${driver}
 driver: ${driver}
-config: { size: ${poolSize} }
+config: { size: ${poolSize}, ${nameKey}: ours }
 END
         gantry apply -f /root/pool.yaml --set beside-${driver} --auto-approve`,
         600,

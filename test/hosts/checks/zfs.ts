@@ -40,7 +40,7 @@ export const zfsChecks: readonly Check[] = [
       expectSame(await host.run('zpool list -H; grep zfs /proc/self/mountinfo || true'), '', 'what is left');
     },
   },
-  ...['pools of zfs', 'zfs, quota, clones', 'zfs, refquota, whole copies'].map((group): Check => ({
+  ...['pools of zfs', 'zfs, quota, clones', 'zfs, refquota, whole copies', 'zfs, block mode'].map((group): Check => ({
     name: `the suite of storage drivers passes: ${group}`,
     async run(host) {
       expectMatch(await host.run(`${runSuite(group)} 2>&1`, groupSeconds), /^[1-9]\d* passed, 0 failed$/m, 'the suite');

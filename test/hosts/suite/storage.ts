@@ -30,6 +30,9 @@ storageConformance('zfs, quota, clones', () => openZfsFixture({}));
 storageConformance('zfs, refquota, whole copies', () =>
   openZfsFixture({ 'volume.zfs.use_refquota': 'true', 'zfs.clone_copy': 'false' }),
 );
+storageConformance('zfs, block mode', () =>
+  openZfsFixture({ 'volume.zfs.block_mode': 'true', 'volume.size': '48MiB' }),
+);
 storageConformance('ceph, rbd', () => openCephFixture({}));
 storageConformance('ceph, whole copies', () => openCephFixture({ 'ceph.rbd.clone_copy': 'false' }));
 storageConformance('cephfs', openCephfsFixture);

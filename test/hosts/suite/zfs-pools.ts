@@ -235,5 +235,73 @@ export function zfsPools(): void {
       await storage.deleteVolume(pool, volume);
       await storage.deletePool(pool);
     });
+
+    test('block volumes stand beside datasets: they keep files, sizes, snapshots and copies, also after a kill, and travel to trusted pools only', async () => {
+      const pool = await made({ size: '256MiB' });
+      const block = (name: string, bytes?: number): VolumeRef => ({
+        type: 'custom',
+        name,
+        shape: { isBlock: true, ...(bytes === undefined ? {} : { bytes }) },
+      });
+      const typeOf = (name: string): string => run('zfs', 'get', '-H', '-o', 'value', 'type', `p/custom/${name}`);
+      const fileOf = (name: string): string => join(storage.volumePath(pool, { type: 'custom', name }), 'file');
+      const create = (to: VolumeRef, from?: VolumeRef): Promise<void> =>
+        storage.createVolume(
+          pool,
+          to,
+          from === undefined ? { kind: 'empty' } : { kind: 'copy', from },
+          () => {},
+          never,
+        );
+      const sizeOf = (name: string): number =>
+        Number(run('zfs', 'get', '-H', '-p', '-o', 'value', 'volsize', `p/custom/${name}`));
+
+      await create(block('v', 32 * mebi));
+      await create({ type: 'custom', name: 'plain' });
+      expect([typeOf('v'), typeOf('plain'), sizeOf('v')]).toEqual(['volume', 'filesystem', 32 * mebi]);
+      await writeFile(fileOf('v'), 'one');
+      await storage.createSnapshot(pool, { volume, snapshot: 's' }, { kind: 'now' }, never);
+      await writeFile(fileOf('v'), 'two');
+      await create({ type: 'custom', name: 'same' }, volume);
+      await create({ type: 'custom', name: 'files', shape: { isBlock: false } }, volume);
+      await create(block('device', 32 * mebi), { type: 'custom', name: 'plain' });
+      expect(['same', 'files', 'device'].map(typeOf)).toEqual(['volume', 'filesystem', 'volume']);
+      expect(await readFile(fileOf('same'), 'utf8')).toBe('two');
+      expect(await readFile(fileOf('files'), 'utf8')).toBe('two');
+
+      await storage.limitVolume(pool, volume, 48 * mebi);
+      expect(sizeOf('v')).toBe(48 * mebi);
+      await storage.limitVolume(pool, volume, 24 * mebi);
+      expect([sizeOf('v'), (await storage.limitsIn?.(pool))?.(volume)]).toEqual([24 * mebi, 24 * mebi]);
+      await storage.restoreSnapshot(pool, snapshot, never);
+      expect(await readFile(fileOf('v'), 'utf8')).toBe('one');
+
+      run('zfs', 'set', 'gantry:resizing=yes', 'p/custom/v');
+      unmountBelow(join(base, 'state'));
+      const next = opened();
+      await next.mountPool(pool);
+      expect(await readFile(fileOf('v'), 'utf8')).toBe('one');
+      expect(run('zfs', 'get', '-H', '-o', 'value', 'gantry:resizing', 'p/custom/v')).toBe('-');
+
+      const chunks: Buffer[] = [];
+      const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+        for await (const chunk of bytes) chunks.push(chunk);
+      };
+      await next.exportVolume(pool, { volume }, { kind: 'native' }, keep, never);
+      const put = (name: string, strange: boolean): Promise<void> =>
+        next.importVolume(
+          pool,
+          { volume: { type: 'custom', name } },
+          Readable.from(chunks),
+          { kind: 'native', strange },
+          never,
+        );
+      expect(await codeOf(put('there', true))).toBe('Invalid');
+      await put('there', false);
+      expect([typeOf('there'), await readFile(fileOf('there'), 'utf8')]).toEqual(['volume', 'one']);
+      for (const { name } of await next.listVolumes(pool)) await next.deleteVolume(pool, { type: 'custom', name });
+      expect(namesIn('p').filter((name) => /^p\/(?:deleted|custom|custom-snapshots|tmp)\//.test(name))).toEqual([]);
+      await next.deletePool(pool);
+    });
   });
 }

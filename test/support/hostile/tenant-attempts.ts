@@ -165,6 +165,7 @@ const volumeKeys: readonly (readonly [string, Value])[] = [
   ['security.unmapped', true],
   ['block.mount_options', 'suid'],
   ['zfs.use_refquota', true],
+  ['zfs.block_mode', true],
   ['block.filesystem', 'xfs'],
 ];
 

@@ -69,6 +69,17 @@ export const commands = {
     ],
   shrinkExt4: (device: string, bytes: number) => ['resize2fs', device, `${Math.floor(bytes / 1024)}K`],
   shrinkBtrfs: (path: string, bytes: number) => ['btrfs', 'filesystem', 'resize', String(bytes), path],
+  /** One program: if the daemon is killed meanwhile, no file system stays frozen. */
+  atRest: (path: string, command: readonly string[]) => [
+    'sh',
+    '-c',
+    'path=$1; shift; sync -f -- "$path"; fsfreeze --freeze "$path" || exit 16; timeout 60 "$@"; code=$?; fsfreeze --unfreeze "$path"; exit $code',
+    'sh',
+    path,
+    ...command,
+  ],
+  /** Code 1: it was not frozen. */
+  thaw: (path: string) => ['fsfreeze', '--unfreeze', path],
 } as const;
 
 /** What resize2fs and btrfs say to a size that is too small for what is in the file system. */

@@ -81,17 +81,6 @@ export const commands = {
   map: (to: Cluster, image: string, readOnly: boolean, options: readonly string[] = []) =>
     call('rbd', to, 'device', 'map', ...(readOnly ? ['--read-only'] : []), ...options, image),
   unmap: (device: string) => ['rbd', 'device', 'unmap', device],
-  /** One program: if the daemon is killed meanwhile, no file system stays frozen. */
-  atRest: (path: string, command: readonly string[]) => [
-    'sh',
-    '-c',
-    'path=$1; shift; sync -f -- "$path"; fsfreeze --freeze "$path" || exit 16; timeout 60 "$@"; code=$?; fsfreeze --unfreeze "$path"; exit $code',
-    'sh',
-    path,
-    ...command,
-  ],
-  /** Code 1: it was not frozen. */
-  thaw: (path: string) => ['fsfreeze', '--unfreeze', path],
 } as const;
 
 export interface Image {

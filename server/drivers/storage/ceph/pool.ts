@@ -7,6 +7,7 @@ import { exec } from '../../../lib/exec.ts';
 import { isThere } from '../../../lib/shared/missing-files.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { BlockTrees } from '../blocks/blocks.ts';
+import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
 import { recordsFolder, temporaryFolder } from '../layout.ts';
@@ -233,7 +234,7 @@ async function closeLeft(
     if (id === undefined || id === recordsFolder) continue;
     const place = { pool, id, path: join(trees.root(pool), id) };
     if (!staysMounted(id) && !busy.has(place.path)) await trees.unmount(place, { goes: true });
-    else if (await isMounted(place.path)) await exec(commands.thaw(place.path), { okCodes: [0, 1] });
+    else if (await isMounted(place.path)) await exec(fileSystemCommands.thaw(place.path), { okCodes: [0, 1] });
   }
 }
 

@@ -5,6 +5,7 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError } from '../../driver-error.ts';
+import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
 import { recordsFolder, volumeFolder } from '../layout.ts';
@@ -106,7 +107,7 @@ export class CephStore implements BlockStore {
   async #snapshot(pool: PoolSpec, snapshot: string, mountedAt: string | undefined): Promise<string> {
     const what = `cannot make the snapshot ${snapshot}`;
     const command = commands.snapshot(clusterOf(pool), snapshot);
-    return runCeph(mountedAt === undefined ? command : commands.atRest(mountedAt, command), what);
+    return runCeph(mountedAt === undefined ? command : fileSystemCommands.atRest(mountedAt, command), what);
   }
 
   async #cloneTo(pool: PoolSpec, snapshot: string, to: string): Promise<string> {

@@ -5,6 +5,8 @@ import { idProperty } from './names.ts';
 export const poolProperty = 'gantry:pool';
 /** What the daemon has made itself goes with the pool. */
 export const madeProperty = 'gantry:made';
+/** A change of the size of a block volume was begun and not ended. */
+export const resizingProperty = 'gantry:resizing';
 
 /** As LXD makes its pools. Volumes are mounted one by one, by the daemon. */
 const properties = {
@@ -56,7 +58,7 @@ export const commands = {
     '-t',
     'filesystem,volume',
     '-o',
-    `name,used,avail,referenced,quota,refquota,mounted,${poolProperty},${madeProperty},${idProperty}`,
+    `name,used,avail,referenced,quota,refquota,mounted,${poolProperty},${madeProperty},${idProperty},volsize,${resizingProperty}`,
     '-r',
     ...(depth === undefined ? [] : ['-d', String(depth)]),
     dataset,
@@ -67,7 +69,7 @@ export const commands = {
     'list',
     '-H',
     '-t',
-    'filesystem,snapshot',
+    'filesystem,volume,snapshot',
     '-o',
     'name,clones',
     '-s',
@@ -83,6 +85,19 @@ export const commands = {
     ...given('-o', values),
     dataset,
   ],
+  /** A block volume, which has no space of its own reserved. `volmode=dev`: the host does not look for partitions on it. */
+  makeVolume: (dataset: string, bytes: number, values: Readonly<Record<string, string>> = {}) => [
+    'zfs',
+    'create',
+    '-p',
+    '-s',
+    '-V',
+    String(bytes),
+    ...given('-o', { volmode: 'dev', ...values }),
+    dataset,
+  ],
+  /** The name of the block volume that a device is of. */
+  nameOfDevice: (device: string) => ['/lib/udev/zvol_id', device],
   take: (dataset: string, values: Readonly<Record<string, string>>) => [
     'zfs',
     'create',
@@ -127,6 +142,9 @@ export interface Dataset {
   readonly pool: string | undefined;
   readonly isMade: boolean;
   readonly ids: string;
+  /** The size of a block volume; undefined: it is a file system. */
+  readonly volumeBytes: number | undefined;
+  readonly isResizing: boolean;
 }
 
 const linesOf = (stdout: string): readonly (readonly string[])[] =>
@@ -135,18 +153,22 @@ const linesOf = (stdout: string): readonly (readonly string[])[] =>
 const set = (text = '-'): string | undefined => (text === '-' ? undefined : text);
 
 export const datasetsIn = (stdout: string): readonly Dataset[] =>
-  linesOf(stdout).map(([name = '', used, available, referenced, quota, refquota, mounted, pool, made, ids]) => ({
-    name,
-    used: Number(used),
-    available: Number(available),
-    referenced: Number(referenced),
-    quota: Number(set(quota) ?? 0),
-    refquota: Number(set(refquota) ?? 0),
-    isMounted: mounted === 'yes',
-    pool: set(pool),
-    isMade: made === 'yes',
-    ids: set(ids) ?? '',
-  }));
+  linesOf(stdout).map(
+    ([name = '', used, available, referenced, quota, refquota, mounted, pool, made, ids, bytes, resizing]) => ({
+      name,
+      used: Number(used),
+      available: Number(available),
+      referenced: Number(referenced),
+      quota: Number(set(quota) ?? 0),
+      refquota: Number(set(refquota) ?? 0),
+      isMounted: mounted === 'yes',
+      pool: set(pool),
+      isMade: made === 'yes',
+      ids: set(ids) ?? '',
+      volumeBytes: set(bytes) === undefined ? undefined : Number(bytes),
+      isResizing: resizing === 'yes',
+    }),
+  );
 
 /** Health by name. */
 export const poolsIn = (stdout: string): ReadonlyMap<string, string> =>

@@ -116,17 +116,29 @@ export async function makeDataset(pool: PoolSpec, id: string): Promise<void> {
   await runZfs(commands.make(datasetFor(pool, id), idValues(id)), `cannot make a dataset in ${datasetOf(pool)}`);
 }
 
-const idValues = (id: string): Record<string, string> => {
+export const idValues = (id: string): Record<string, string> => {
   const text = idText(id);
   return text === undefined ? {} : { [idProperty]: text };
 };
 
-/** As `from` is at one moment. `still`: nothing is ever written to it. */
-export async function cloneDataset(pool: PoolSpec, from: string, to: string, still = false): Promise<void> {
+interface CloneForm {
+  /** Nothing is ever written to it. */
+  readonly isStill?: boolean;
+  /** The command that takes the snapshot, while nothing writes. */
+  readonly atRest?: (command: readonly string[]) => readonly string[];
+}
+
+/** As `from` is at one moment. */
+export async function cloneDataset(
+  pool: PoolSpec,
+  from: string,
+  to: string,
+  { isStill = false, atRest = (command) => command }: CloneForm = {},
+): Promise<void> {
   const [source, target] = [datasetFor(pool, from), datasetFor(pool, to)];
   const what = `cannot copy ${from}`;
   const clone = (snapshot: string): Promise<string> =>
-    runZfs(commands.clone(snapshot, target, { ...idValues(to), ...(still ? { [stillProperty]: 'yes' } : {}) }), what);
+    runZfs(commands.clone(snapshot, target, { ...idValues(to), ...(isStill ? { [stillProperty]: 'yes' } : {}) }), what);
   if (isSealed(from)) {
     const snapshot = `${source}@${sealed}`;
     if ((await unless('NotFound', clone(snapshot))) !== undefined) return;
@@ -137,7 +149,7 @@ export async function cloneDataset(pool: PoolSpec, from: string, to: string, sti
   const snapshot = `${source}@${randomUUID()}`;
   inUse.add(snapshot);
   try {
-    await runZfs(commands.snapshot(snapshot), what);
+    await runZfs(atRest(commands.snapshot(snapshot)), what);
     try {
       await clone(snapshot);
     } finally {

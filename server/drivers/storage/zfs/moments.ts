@@ -15,7 +15,7 @@ export const streamCommands = {
   moments: (datasets: readonly string[]) => [
     ...listed(`name,guid,createtxg,origin,${stillProperty}`),
     '-t',
-    'filesystem,snapshot',
+    'filesystem,volume,snapshot',
     '-r',
     '-d',
     '1',
@@ -25,7 +25,7 @@ export const streamCommands = {
   look: (names: readonly string[]) => [
     ...listed(`name,guid,createtxg,origin,${stillProperty}`),
     '-t',
-    'filesystem,snapshot',
+    'filesystem,volume,snapshot',
     ...names,
   ],
   /** `base`: only what differs from it. Properties stay here. */
@@ -88,9 +88,11 @@ export const headBytes = 312;
 interface StreamHead {
   /** The snapshot that it builds on; undefined: none. */
   readonly base: string | undefined;
+  /** A block volume, whose file system is whatever the sender put there. */
+  readonly isBlock: boolean;
 }
 
-/** What a stream begins with. Throws an Error that says why it is not one of a single file system. */
+/** What a stream begins with. Throws an Error that says why it is not one of a single volume. */
 export function headOf(head: Buffer): StreamHead {
   if (head.length < headBytes) throw new Error('it is too short');
   const isLittle = head.readBigUInt64LE(8) === 0x2f5bacbacn;
@@ -99,7 +101,7 @@ export function headOf(head: Buffer): StreamHead {
   const long = (offset: number): bigint => (isLittle ? head.readBigUInt64LE(offset) : head.readBigUInt64BE(offset));
   const [kind, content] = [Number(long(16) & 3n), number(32)];
   if (number(0) !== 0 || kind !== 1) throw new Error('it holds several snapshots');
-  if (content !== 2) throw new Error('it is that of a block volume');
+  if (content !== 2 && content !== 3) throw new Error('it is not that of a file system or a block volume');
   const base = long(48);
-  return { base: base === 0n ? undefined : String(base) };
+  return { base: base === 0n ? undefined : String(base), isBlock: content === 3 };
 }

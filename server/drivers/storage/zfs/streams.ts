@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { keptToRead, keptToWrite, type ConfinedCommand } from '../../../lib/confined.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
+import type { PoolSpec } from '../driver.ts';
 import { temporaryFolder } from '../layout.ts';
 import type { Place } from '../mounted/trees.ts';
 import type { TreeKind } from '../tree-kind.ts';
@@ -31,7 +32,8 @@ interface Trees {
   move(from: string, to: string): Promise<void>;
 }
 
-export function zfsStreams(trees: Trees): Native {
+/** `expectBlocks`: called before the pool gets a block volume. */
+export function zfsStreams(trees: Trees, expectBlocks: (pool: PoolSpec) => void): Native {
   const datasetAt = (path: string): string => {
     const { pool, id } = trees.place(path);
     return datasetFor(pool, id);
@@ -48,9 +50,15 @@ export function zfsStreams(trees: Trees): Native {
       const isBase = base !== undefined && canBuildOn(base, target, await look([target.name.split('@')[0] ?? '']));
       return confinedTo(streamCommands.send(target.name, isBase ? base.name : undefined), keptToRead);
     },
-    async receive(temporary, bytes, kin, signal) {
+    async receive(temporary, bytes, kin, signal, strange) {
       const { pool } = trees.place(temporary);
       const { head, whole } = await begun(bytes, signal);
+      if (head.isBlock && strange === true)
+        throw new DriverError(
+          'Invalid',
+          'the stream is that of a block volume, whose file system is only read from servers that are trusted: use a plain backup',
+        );
+      if (head.isBlock) expectBlocks(pool);
       const base = head.base === undefined ? undefined : await withNumber(head.base, (await kin()).map(datasetAt));
       const folder = `${datasetOf(pool)}/${temporaryFolder}`;
       await runZfs(commands.make(folder), `cannot make ${folder}`);

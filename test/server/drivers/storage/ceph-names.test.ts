@@ -1,8 +1,8 @@
 // The ceph storage driver, as far as it needs no cluster: names of images, and what the tools of Ceph 16 printed on a Debian 12.
 import { describe, expect, test } from 'vitest';
+import { commands as fileSystemCommands } from '../../../../server/drivers/storage/blocks/commands.ts';
 import {
   applicationsIn,
-  commands,
   imageIn,
   imagesIn,
   leftIn,
@@ -134,7 +134,7 @@ describe('what the tools print', () => {
   });
 
   test('a file system is at rest only while one program makes the snapshot of it', () => {
-    const argv = commands.atRest('/pool/v', ['rbd', 'snap', 'create', 'p/v@s']);
+    const argv = fileSystemCommands.atRest('/pool/v', ['rbd', 'snap', 'create', 'p/v@s']);
     expect(argv.slice(4)).toEqual(['/pool/v', 'rbd', 'snap', 'create', 'p/v@s']);
     expect(argv[2]).toMatch(/--freeze .* timeout 60 "\$@"; .*--unfreeze/);
   });

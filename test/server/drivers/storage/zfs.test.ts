@@ -106,14 +106,19 @@ describe('names of datasets', () => {
 describe('what the tools print', () => {
   test('datasets have their sizes, limits and properties', () => {
     const printed = [
-      'tank\t1462272\t216641536\t24576\t0\t0\tno\t0123456789abcdef\tyes\t-',
-      'tank/containers/web\t5242880\t1048576\t6291456\t8388608\t0\tyes\t0123456789abcdef\tyes\tcustom/one custom/two',
-      'tank/disk\t12288\t216641536\t12288\t-\t-\t-\t-\t-\t-',
+      'tank\t1462272\t216641536\t24576\t0\t0\tno\t0123456789abcdef\tyes\t-\t-\t-',
+      'tank/containers/web\t5242880\t1048576\t6291456\t8388608\t0\tyes\t0123456789abcdef\tyes\tcustom/one custom/two\t-\t-',
+      'tank/disk\t12288\t216641536\t12288\t-\t-\t-\t-\t-\t-\t33554432\tyes',
     ];
     expect(datasetsIn(`${printed.join('\n')}\n`)).toEqual([
       expect.objectContaining({ name: 'tank', used: 1462272, available: 216641536, quota: 0, isMade: true, ids: '' }),
       expect.objectContaining({ quota: 8388608, referenced: 6291456, isMounted: true, ids: 'custom/one custom/two' }),
       expect.objectContaining({ name: 'tank/disk', quota: 0, refquota: 0, pool: undefined, isMade: false }),
+    ]);
+    expect(datasetsIn(printed.join('\n')).map(({ volumeBytes, isResizing }) => [volumeBytes, isResizing])).toEqual([
+      [undefined, false],
+      [undefined, false],
+      [33554432, true],
     ]);
     expect(datasetsIn('')).toEqual([]);
     expect(poolsIn('tank\tONLINE\nother\tDEGRADED\n').get('other')).toBe('DEGRADED');
@@ -141,6 +146,12 @@ describe('what the tools print', () => {
     expect(argv).toEqual(expect.arrayContaining(['mountpoint=legacy', 'cachefile=none', 'gantry:pool=tag']));
     expect(argv).not.toContain('-f');
     expect(commands.importPool('tank')).not.toContain('-f');
+  });
+
+  test('a block volume reserves no space, and the host looks for no partitions on it', () => {
+    const argv = commands.makeVolume('tank/custom/v', 33554432, { 'gantry:id': 'x' });
+    expect(argv.slice(0, 6)).toEqual(['zfs', 'create', '-p', '-s', '-V', '33554432']);
+    expect(argv.slice(6)).toEqual(['-o', 'volmode=dev', '-o', 'gantry:id=x', 'tank/custom/v']);
   });
 });
 
@@ -218,14 +229,18 @@ describe('streams of zfs', () => {
   };
 
   test('the head of a stream says what it builds on, whatever machine wrote it', () => {
-    expect(headOf(head())).toEqual({ base: undefined });
+    expect(headOf(head())).toEqual({ base: undefined, isBlock: false });
+    expect(headOf(head({ content: 3 }))).toEqual({ base: undefined, isBlock: true });
     for (const isLittle of [true, false])
-      expect(headOf(head({ base: 12345678901234567890n, isLittle }))).toEqual({ base: '12345678901234567890' });
+      expect(headOf(head({ base: 12345678901234567890n, isLittle }))).toEqual({
+        base: '12345678901234567890',
+        isBlock: false,
+      });
   });
 
-  test('streams of several snapshots, of block volumes and of others are refused before ZFS sees them', () => {
+  test('streams of several snapshots, and of other things than volumes, are refused before ZFS sees them', () => {
     expect(() => headOf(head({ kind: 2n }))).toThrow('several snapshots');
-    expect(() => headOf(head({ content: 3 }))).toThrow('block volume');
+    expect(() => headOf(head({ content: 4 }))).toThrow('not that of a file system or a block volume');
     expect(() => headOf(Buffer.alloc(312))).toThrow('none of ZFS');
     expect(() => headOf(Buffer.from('nonsense'))).toThrow('too short');
   });
