@@ -1,6 +1,6 @@
 // After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
-import { performCreate } from '../../provider/resources/shared/write.ts';
+import { edit, performCreate } from '../../provider/resources/shared/write.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 
 type Context = Parameters<typeof performCreate>[0];
@@ -60,4 +60,29 @@ describe('an object', () => {
   );
 
   test('An object may exist after its creation', async () => expect(await mayExistAfter({})).toBe(true));
+});
+
+test('An edit whose ETag is refused checks again whether somebody changed the object since the plan', async () => {
+  let reads = 0;
+  const written: unknown[] = [];
+  const client = {
+    client: { operations: { run: (begin: () => Promise<unknown>) => begin() } },
+    reader: { written() {} },
+    activity: { during: (work: () => Promise<unknown>) => work() },
+  };
+  const context = { client, signal: new AbortController().signal, privateData: { etag: 'e1' } };
+  const put = (body: unknown, etag: string | undefined): Promise<never> => {
+    if (etag === 'e1') return Promise.reject(new ClientError('preconditionFailed', 'x', { status: 412 }));
+    written.push(body);
+    return Promise.resolve({} as never);
+  };
+  const work = edit<object, object>(context as unknown as Parameters<typeof edit>[0], {
+    what: 'profile "default"',
+    get: () => Promise.resolve({ metadata: {}, etag: `e${(reads += 1)}` } as never),
+    put,
+    body: () => ({}),
+    changedSince: () => ['config'],
+  });
+  await expect(work).rejects.toThrow();
+  expect(written).toEqual([]);
 });

@@ -126,7 +126,7 @@ export async function edit<O, B>(
   for (let attempt = 1; ; attempt += 1) {
     const { metadata: live, etag } = await get();
     const isAsPlanned = etag !== undefined && etag === context.privateData['etag'];
-    const changed = isAsPlanned || attempt > 1 ? [] : changedSince(live);
+    const changed = isAsPlanned ? [] : changedSince(live);
     if (changed.length > 0) throw changedSincePlan(what, changed);
     try {
       await perform(context, () => put(body(live), etag));
