@@ -6,7 +6,7 @@ import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from './ip.ts';
 
 /** Keys whose values are free text, or names: compared exactly. The pools `01` and `1` are different. */
 const freeText =
-  /^(user|environment|image|raw|volatile|cloud-init|linux\.sysctl|properties)\.|^(description|name|host_name|parent|network|path|pool|source|snapshots\.pattern|dns\.domain|dns\.search)$|(vg|pool|thinpool)_name$/;
+  /^(user|environment|image|raw|volatile|cloud-init|linux\.sysctl|properties|oidc|maas)\.|^candid\.(?!expiry$)|^(description|name|host_name|parent|network|path|pool|source|snapshots\.pattern|dns\.domain|dns\.search)$|(vg|pool|thinpool)_name$/;
 
 const words: ReadonlyMap<string, string> = new Map([
   ['true', 'n:1'],
@@ -42,8 +42,10 @@ export function canonicalText(text: string): string {
 function canonicalNumber(text: string): string | undefined {
   if (/^[-+][0-9]{1,19}$/.test(text)) return `n:${BigInt(text.replace('+', ''))}`;
   if (!/^[0-9]/.test(text)) return undefined;
+  // Exact, unlike the number of bytes.
+  if (/^[0-9]{16,19}$/.test(text)) return `n:${BigInt(text)}`;
   const bytes = parseBytes(text);
-  if (bytes !== undefined) return `n:${bytes}`;
+  if (bytes !== undefined) return `n:${BigInt(bytes)}`;
   const bits = parseBits(text);
   return bits === undefined ? undefined : `b:${bits}`;
 }

@@ -31,6 +31,11 @@ describe('equal texts', () => {
     ['environment.SIZE', '1kB', '1000', false],
     ['raw.lxc', 'a=1', 'a = 1', false],
     ['description', 'on', 'true', false],
+    ['oidc.client.id', '0123', '123', false],
+    ['candid.expiry', '03600', '3600', true],
+    ['limits.kernel.memlock', '9223372036854775806', '9223372036854775807', false],
+    ['limits.memory', '7EiB', '8070450532247928832', true],
+    ['limits.kernel.memlock', '0009007199254740993', '9007199254740993', true],
   ])('%s: %s and %s: %s', (key, a, b, expected) => {
     expect(sameText(key, a, b)).toBe(expected);
   });
