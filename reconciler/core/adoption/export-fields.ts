@@ -4,7 +4,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import { findNetworkConfigKey } from '../../../server/api/network/network-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
-import { asText, mapOf } from '../documents/json-values.ts';
+import { asText, mapOf, valueOf } from '../documents/json-values.ts';
 import { labelPrefix } from '../documents/labels.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { FieldShape } from '../kinds/kind.ts';
@@ -99,9 +99,9 @@ function plain(text: string): Json {
 function exportDevices(own: Own, field: string): JsonObject | undefined {
   const live = mapOf(own.live[field]);
   const out: Record<string, Json> = {};
-  const absent = ownedBelow(own.mine, [field]).filter((name) => live[name] === undefined);
+  const absent = ownedBelow(own.mine, [field]).filter((name) => valueOf(live, name) === undefined);
   for (const name of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
-    const device = live[name];
+    const device = valueOf(live, name);
     if (device === undefined) out[name] = null;
     else {
       const { type, ...others } = mapOf(exportMap(own, [field, name], mapOf(device)));

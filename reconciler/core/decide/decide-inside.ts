@@ -16,7 +16,7 @@ import {
   type ExecSpec,
   type SnapshotSpec,
 } from '../documents/inside.ts';
-import { mapOf } from '../documents/json-values.ts';
+import { mapOf, valueOf } from '../documents/json-values.ts';
 import { compareText } from '../text/listing-order.ts';
 import { ownedAt, type KeyHash, type OwnerRecord } from '../ownership/owner-records.ts';
 import type { FileWrite, SetOwner, WaitStep } from '../plan/plan.ts';
@@ -111,7 +111,7 @@ interface DueCommand {
 
 function dueCommands(document: Document, situation: Situation): readonly DueCommand[] {
   return execsIn(document.values).flatMap(([name, spec]): readonly DueCommand[] => {
-    const ran = situation.ran?.[name];
+    const ran = valueOf(situation.ran ?? {}, name);
     const why = reasonToRun(document, name, spec, situation);
     return why === undefined ? [] : [{ name, spec, why, ranBefore: ran !== undefined }];
   });
@@ -125,7 +125,7 @@ function reasonToRun(document: Document, name: string, spec: ExecSpec, situation
   }
   // Without records it is unknown which commands ran.
   if (owner === undefined) return undefined;
-  const ran = situation.ran?.[name];
+  const ran = valueOf(situation.ran ?? {}, name);
   if (ran === undefined) return 'the set has not run it here';
   if (spec.once === true) return undefined;
   if (spec.on_start === true && situation.starts) return 'the container starts';
@@ -220,7 +220,7 @@ interface MissingSnapshot {
 function missingSnapshots(document: Document, live: JsonObject | undefined): readonly MissingSnapshot[] {
   const taken = mapOf(live?.['snapshots']);
   return snapshotsIn(document.values).flatMap(([name, spec]): readonly MissingSnapshot[] => {
-    const now = taken[name];
+    const now = valueOf(taken, name);
     if (now === undefined) return [snapshotStep(name, undefined, spec as unknown as JsonObject, spec, true)];
     const { expired, ...found } = mapOf(now);
     if (expired === true) return [];

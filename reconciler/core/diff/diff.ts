@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../documents/document.ts';
 import { isIgnored, ruleFor, type IgnoredDifference, type IgnorePatterns } from '../ownership/ignored-paths.ts';
 import { pathText } from '../documents/inside.ts';
 import type { CoreKind } from '../kinds/kind.ts';
-import { asText, isMap, mapOf } from '../documents/json-values.ts';
+import { asText, isMap, mapOf, valueOf } from '../documents/json-values.ts';
 import { compareText } from '../text/listing-order.ts';
 import {
   hashOf,
@@ -106,7 +106,7 @@ export function diffObject(
 function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject): void {
   for (const key in wanted) {
     const value = wanted[key] ?? null;
-    const now = live[key];
+    const now = valueOf(live, key);
     const text = typeof now === 'string' && now !== '' ? now : undefined;
     if (value === null ? text === undefined : same(walk, key, text, asText(value))) continue;
     const segments = [...prefix, key];
@@ -117,7 +117,7 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
     add(walk, segments, text, value === null ? undefined : value);
   }
   for (const key in live) {
-    if (key in wanted || live[key] === '' || isNote(key)) continue;
+    if (Object.hasOwn(wanted, key) || live[key] === '' || isNote(key)) continue;
     const segments = [...prefix, key];
     if (walk.kind.isComputed(segments, walk.live) && !isWholly(walk, prefix, wanted)) continue;
     if (isRemoved(walk, segments)) add(walk, segments, live[key], undefined);
@@ -151,7 +151,7 @@ function isOthers(walk: Walk, path: Path): boolean {
 function diffDevices(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   for (const name in wanted) {
     const value = wanted[name];
-    const now = live[name];
+    const now = valueOf(live, name);
     if (!isMap(value)) {
       if (now !== undefined) add(walk, [field, name], now, undefined);
     } else if (!isMap(now)) add(walk, [field, name], undefined, presentOnly(value));
@@ -160,7 +160,7 @@ function diffDevices(walk: Walk, field: string, live: JsonObject, wanted: JsonOb
       add(walk, [field, name], now, presentOnly(value));
     } else diffMap(walk, [field, name], now, value);
   }
-  for (const name in live) if (!(name in wanted)) diffUndeclaredDevice(walk, [field, name], live[name]);
+  for (const name in live) if (!Object.hasOwn(wanted, name)) diffUndeclaredDevice(walk, [field, name], live[name]);
 }
 
 /** The owner of the type owns the device; from a device of another set only our own properties are removed. */
@@ -211,8 +211,8 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
 /** Compares key by key for each member; skips members that did not answer. */
 function diffMembers(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   const isNew = walk.live[field] === undefined;
-  for (const name of Object.keys(wanted).filter((one) => isNew || one in live))
-    diffMap(walk, [field, name], mapOf(live[name]), mapOf(wanted[name]));
+  for (const name of Object.keys(wanted).filter((one) => isNew || Object.hasOwn(live, one)))
+    diffMap(walk, [field, name], mapOf(valueOf(live, name)), mapOf(wanted[name]));
 }
 
 /** Entries are owned as a whole, and only their written attributes are compared. The live object holds only requested entries. */

@@ -6,6 +6,10 @@ export const isMap = (value: Json | undefined): value is JsonObject =>
 
 export const mapOf = (value: Json | undefined): JsonObject => (isMap(value) ? value : {});
 
+/** The value under a key of the map itself: a device may be named `constructor`. */
+export const valueOf = <T>(map: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(map, key) ? map[key] : undefined;
+
 export const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** Any value as one text; callers expect a text. */

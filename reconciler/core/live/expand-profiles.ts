@@ -4,7 +4,7 @@ import type { JsonObject } from '../documents/document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from '../settings/setting-effects.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import { isNote } from '../ownership/owner-records.ts';
-import { presentDevices, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
+import { presentDevices, presentTexts, textOf, textsOf, valueOf } from '../documents/json-values.ts';
 
 export interface ExpandedConfig {
   readonly config: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export function effectBetween(before: ExpandedConfig, after: ExpandedConfig): Ef
       worst = worseEffect(worst, configEffect(key));
   }
   for (const name of namesOf(before.devices, after.devices)) {
-    const [old, next] = [before.devices[name], after.devices[name]];
+    const [old, next] = [valueOf(before.devices, name), valueOf(after.devices, name)];
     if (old !== undefined && isRootDisk(old) && next !== undefined && isRootDisk(next)) continue;
     worst = worseEffect(worst, deviceEffect(notRoot(old), notRoot(next)));
   }
@@ -46,7 +46,7 @@ export function isSameExpansion(a: ExpandedConfig, b: ExpandedConfig): boolean {
     x !== undefined && y !== undefined && [...namesOf(x, y)].every((key) => sameText(key, x[key] ?? '', y[key] ?? ''));
   return (
     isSame(a.config, b.config) &&
-    [...namesOf(a.devices, b.devices)].every((name) => isSame(a.devices[name], b.devices[name]))
+    [...namesOf(a.devices, b.devices)].every((name) => isSame(valueOf(a.devices, name), valueOf(b.devices, name)))
   );
 }
 

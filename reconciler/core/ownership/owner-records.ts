@@ -5,7 +5,7 @@ import type { Json, JsonObject, Manage } from '../documents/document.ts';
 import { comparableText } from '../../../server/api/text/equality.ts';
 import { fileIdentity, type FileEntry } from '../documents/inside.ts';
 import { coreKind } from '../kinds/index.ts';
-import { asText, isMap, mapOf, presentTexts } from '../documents/json-values.ts';
+import { asText, isMap, mapOf, presentTexts, valueOf } from '../documents/json-values.ts';
 import { labelPrefix } from '../documents/labels.ts';
 import { compareText } from '../text/listing-order.ts';
 import { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
@@ -228,11 +228,14 @@ export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash,
     let value: Json | undefined = root;
     let node: Record<string, string | OwnedTree> = keys;
     for (const [depth, key] of path.entries()) {
-      value = isMap(value) ? value[key] : undefined;
+      value = isMap(value) ? valueOf(value, key) : undefined;
       if (depth === path.length - 1)
         node[key] =
           typeof known === 'string' ? known : (recordedFile(path, value, before) ?? hashOf(hash, path, value));
-      else node = (node[key] ??= {}) as Record<string, string | OwnedTree>;
+      else {
+        if (!Object.hasOwn(node, key)) node[key] = {};
+        node = node[key] as Record<string, string | OwnedTree>;
+      }
     }
   }
   const ran = write.ran ?? before?.ran;

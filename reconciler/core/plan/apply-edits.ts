@@ -4,7 +4,7 @@ import type { Change } from '../documents/change.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import { coreKind } from '../kinds/index.ts';
-import { isMap } from '../documents/json-values.ts';
+import { isMap, valueOf } from '../documents/json-values.ts';
 import type { UpdateStep } from './plan.ts';
 
 /** The whole body of the PUT: the live object with the edits. */
@@ -25,14 +25,15 @@ export function applyEdits(live: JsonObject, edits: readonly Change[]): JsonObje
 
 function withValue(object: JsonObject, segments: readonly string[], value: Json | undefined): JsonObject {
   const [key = '', ...rest] = segments;
-  const { [key]: before, ...others } = object;
+  const before = valueOf(object, key);
+  const { [key]: _replaced, ...others } = object;
   if (rest.length === 0) return value === undefined ? others : { ...others, [key]: value };
   return { ...others, [key]: withValue(isMap(before) ? before : {}, rest, value) };
 }
 
 export function valueAt(object: JsonObject, segments: readonly string[]): Json | undefined {
   let value: Json | undefined = object;
-  for (const segment of segments) value = isMap(value) ? value[segment] : undefined;
+  for (const segment of segments) value = isMap(value) ? valueOf(value, segment) : undefined;
   return value;
 }
 
@@ -59,5 +60,5 @@ function sameValue(key: string, left: Json | undefined, right: Json | undefined)
   if (Array.isArray(a) || Array.isArray(b)) return JSON.stringify(a) === JSON.stringify(b);
   const [x, y] = [a as JsonObject, b as JsonObject];
   const keys = new Set([...Object.keys(x), ...Object.keys(y)]);
-  return [...keys].every((name) => sameValue(name, x[name], y[name]));
+  return [...keys].every((name) => sameValue(name, valueOf(x, name), valueOf(y, name)));
 }

@@ -39,6 +39,19 @@ const reasonsOf = (made: Plan): readonly string[] => made.changes.flatMap(({ rea
 /** The world after the document was applied. */
 const applied = (one: Document, observed = empty()): Observed => applyPlan(plan(one, observed), observed, owner);
 
+test('the set owns a device named constructor: the next plan is empty, and removes the device once no document declares it', () => {
+  const device = { type: 'unix-char', path: '/dev/zero' };
+  const one = container({ devices: { constructor: device } });
+  const observed = applied(one);
+  expect(plan(one, observed).steps).toEqual([]);
+  expect(plan(container({ devices: {} }), observed).changes.flatMap(({ changes }) => changes)).toMatchObject([
+    { path: 'devices.constructor' },
+  ]);
+  expect(plan(container({ devices: { constructor: null } }), applied(container({}))).changes).toMatchObject([
+    { action: 'no-op' },
+  ]);
+});
+
 describe('the order of steps', () => {
   const values = {
     files: { '/srv/a': file('1'), '/srv': { type: 'directory' } },
@@ -184,6 +197,15 @@ test('an existing snapshot is not taken again, an expired one is not missed, and
   expect(steps({ a: { expires_at: '2031-01-01T00:00:00.000Z' } })).toEqual(['snapshot']);
   expect(steps({ a: { expired: true } })).toEqual([]);
   expect(steps({ a: spec, other: {} }, container({ snapshots: {} }))).toEqual([]);
+});
+
+test('a snapshot and a command may have the name of a member of every JavaScript object', () => {
+  const command = { command: ['a'], timeout_ms };
+  const live = applied(container({ exec: { first: command } }));
+  const next = container({ exec: { first: command, toString: command }, snapshots: { constructor: {} } });
+  const steps = stepsOf(plan(next, live));
+  expect(steps).toContain('exec toString');
+  expect(steps).toContain('snapshot');
 });
 
 test('two sets may declare one snapshot with equal attributes; attributes of one set belong to it', () => {
