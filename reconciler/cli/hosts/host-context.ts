@@ -102,7 +102,7 @@ export function hostContext<O extends HostOptions>(
       return Promise.resolve();
     },
     // The command itself prints the line about an interruption.
-    announcer: { say: () => {} },
+    takeAnnouncements: () => () => {},
   };
 }
 

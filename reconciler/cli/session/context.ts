@@ -43,12 +43,8 @@ export interface Interrupts {
   readonly stop: AbortSignal;
   /** Second Ctrl-C: cancel running steps. */
   readonly cancel: AbortSignal;
-  readonly announcer: Announcer;
-}
-
-/** Announces at each interruption what happens next; code that takes over the terminal replaces `say` while it has it. */
-export interface Announcer {
-  say: (text: string) => void;
+  /** Sends what interruptions announce to `say`, or nowhere, for code that takes over the terminal. Its result undoes that. */
+  readonly takeAnnouncements: (say?: (text: string) => void) => () => void;
 }
 
 /** A running command: it prints, and can be interrupted. */
@@ -85,22 +81,34 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenedContext 
   const cancel = new AbortController();
   // Each open event stream, question and wait adds a listener; Node warns from the eleventh on.
   setMaxListeners(0, stop.signal, cancel.signal);
-  const announcer: Announcer = { say: output.note };
+  let announce = output.note;
   const stopWriting = (): void => stop.abort(io.lost.reason);
   io.lost.addEventListener('abort', stopWriting, { once: true });
   const unlisten = io.onInterrupt(() => {
     if (stop.signal.aborted) {
-      announcer.say('Cancelling the steps in progress.');
+      announce('Cancelling the steps in progress.');
       cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
     } else {
-      announcer.say('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
+      announce('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
       stop.abort(new CliError('Interrupted', exitCodes.interrupted));
     }
   });
   const limitMs = parseDuration('--timeout', options.timeout);
   const timer = limitMs === undefined ? undefined : setTimeout(() => expire(stop, cancel, options), limitMs);
   return {
-    context: { ...output, options, stop: stop.signal, cancel: cancel.signal, announcer },
+    context: {
+      ...output,
+      options,
+      stop: stop.signal,
+      cancel: cancel.signal,
+      takeAnnouncements: (say = () => {}) => {
+        const before = announce;
+        announce = say;
+        return () => {
+          announce = before;
+        };
+      },
+    },
     close: () => {
       clearTimeout(timer);
       io.lost.removeEventListener('abort', stopWriting);

@@ -34,8 +34,7 @@ export async function showPaged(context: Context<PagerOptions>, text: string): P
 
 /** False when the pager could not be started. Ctrl-C goes to the pager while it runs. */
 function page(context: Command, pager: string, text: string): Promise<boolean> {
-  const { say } = context.announcer;
-  context.announcer.say = () => {};
+  const announceAgain = context.takeAnnouncements();
   const env = { LESS: lessOptions, ...context.io.env };
   return new Promise<boolean>((resolve) => {
     const child = spawn('sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
@@ -45,7 +44,5 @@ function page(context: Command, pager: string, text: string): Promise<boolean> {
     // The pager may end before reading everything.
     child.stdin.on('error', () => {});
     child.stdin.end(`${text}\n`);
-  }).finally(() => {
-    context.announcer.say = say;
-  });
+  }).finally(announceAgain);
 }

@@ -14,8 +14,7 @@ export async function withQuestions<T>(context: Command, work: (ask: AskFor) => 
   const close = (): void => lines.close();
   context.stop.addEventListener('abort', close, { once: true });
   // No step is in progress while a question waits for its answer.
-  const { say } = context.announcer;
-  context.announcer.say = () => {};
+  const announceAgain = context.takeAnnouncements();
   try {
     return await work(async (question, usual) => {
       context.io.raw.stderr.write(`${printable(question)} [${printable(usual)}]: `);
@@ -30,7 +29,7 @@ export async function withQuestions<T>(context: Command, work: (ask: AskFor) => 
       return answer === '' ? usual : answer;
     });
   } finally {
-    context.announcer.say = say;
+    announceAgain();
     context.stop.removeEventListener('abort', close);
     lines.close();
   }

@@ -65,9 +65,9 @@ export async function carryOut(
 
 /** Shows the progress of a plan from now on. */
 export function beginReport(context: Context, plan: Plan): Reporter {
-  const { io, options, isJson, announcer } = context;
+  const { io, options, isJson } = context;
   const report = reporterFor(io, { json: isJson, color: options.color !== false }, plan.steps.length);
-  if (!isJson) announcer.say = (text) => report.say(text);
+  if (!isJson) context.takeAnnouncements((text) => report.say(text));
   io.deferOptimization?.();
   return report;
 }

@@ -38,7 +38,7 @@ export async function runInside(
   const user = parseNumber('--user', flags.user);
   const group = parseNumber('--group', flags.group);
   // The first Ctrl-C goes to the command, the second ends gantry.
-  context.announcer.say = () => {};
+  context.takeAnnouncements();
   const code = await withClient(context, async (client) => {
     const request = {
       command,

@@ -66,7 +66,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       context.out(`Open ${address}\nThe address works once, within ten minutes. Press Ctrl-C to end.`);
       context.json(JSON.stringify({ type: 'page', url: address }));
       // Ctrl-C has no steps to finish.
-      context.announcer.say = () => {};
+      context.takeAnnouncements();
       if (options.open === true) openBrowser(context, address);
       await Promise.all([untilAborted(stop), running]);
     } finally {

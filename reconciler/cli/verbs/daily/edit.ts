@@ -114,8 +114,7 @@ function parsedText(text: string, address: string): Fields {
 function openEditor(context: Command, file: string): Promise<void> {
   const { env } = context.io;
   const editor = [env['VISUAL'], env['EDITOR'], 'vi'].find((one) => one !== undefined && one.trim() !== '') ?? 'vi';
-  const { say } = context.announcer;
-  context.announcer.say = () => {};
+  const announceAgain = context.takeAnnouncements();
   return new Promise<void>((resolve, reject) => {
     const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env });
     child.once('error', reject);
@@ -126,7 +125,5 @@ function openEditor(context: Command, file: string): Promise<void> {
             new CliError(`The editor ${editor} ended with ${code ?? 'a signal'}: nothing was sent`, exitCodes.error),
           ),
     );
-  }).finally(() => {
-    context.announcer.say = say;
-  });
+  }).finally(announceAgain);
 }

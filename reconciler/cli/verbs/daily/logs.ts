@@ -64,7 +64,7 @@ async function followLog(
   read: () => Promise<string>,
 ): Promise<void> {
   // Nothing is in progress that Ctrl-C would have to finish.
-  context.announcer.say = () => {};
+  context.takeAnnouncements();
   const stopWatching = context.io.watchReader();
   try {
     for (let last = first; ;) {

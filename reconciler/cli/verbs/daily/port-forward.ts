@@ -53,7 +53,7 @@ export const portForward: Run<PortForwardOptions> = async (context, [word = '', 
         if (context.isJson)
           context.io.stdout.write(`${JSON.stringify({ kind: 'container', name, address, local, port: one.inside })}\n`);
       }
-      context.announcer.say = () => {};
+      context.takeAnnouncements();
       await untilAborted(AbortSignal.any([context.stop, context.io.lost]));
     } finally {
       for (const server of servers) server.close();

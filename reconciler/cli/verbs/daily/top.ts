@@ -39,7 +39,7 @@ export const top: Run<TopOptions> = async (context, words) => {
   if (intervalMs < 100) throw usageError('--interval is at least 100ms');
   const repeats = options.once !== true && !context.isJson && canRepaint(io.env, io.stdout);
   // Nothing is in progress that Ctrl-C would have to finish.
-  context.announcer.say = () => {};
+  context.takeAnnouncements();
   return withClient(context, async (client) => {
     let last = await read(context, client, words);
     for (;;) {

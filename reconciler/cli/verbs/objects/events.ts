@@ -25,7 +25,7 @@ export const events: Run<EventsOptions> = async (context) => {
         printEvent(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
     };
     // Nothing is in progress that Ctrl-C would have to finish.
-    context.announcer.say = () => {};
+    context.takeAnnouncements();
     const stopWatching = context.io.watchReader();
     try {
       await (limitMs === undefined ? listen(context.stop) : within(limitMs, listen, context.stop));
