@@ -328,3 +328,10 @@ const observed: fc.Arbitrary<Observed> = fc
   });
 
 export const scenes = fc.record({ documents, observed });
+
+/** FNV-1a: different texts rarely collide, and it does not reveal the text. */
+export function hash(text: string): string {
+  let sum = 0x811c9dc5;
+  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return sum.toString(36);
+}

@@ -12,15 +12,10 @@ import type { SetOwner } from '../../reconciler/core/plan/plan.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { writeExport } from '../../reconciler/manifest/write-export.ts';
 import { applyPlan } from '../support/fakes/model-daemon.ts';
-import { scenes, secretText } from './arbitrary-worlds.ts';
+import { hash, scenes, secretText } from './arbitrary-worlds.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 60);
 
-function hash(text: string): string {
-  let sum = 0x811c9dc5;
-  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-  return sum.toString(36);
-}
 const owner: SetOwner = { set: 'default', hash };
 
 async function load(text: string): Promise<readonly Document[]> {

@@ -16,17 +16,11 @@ import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
 import { hasChanges } from '../../reconciler/core/plan/summary.ts';
 import { applyPlan } from '../support/fakes/model-daemon.ts';
 import { isLongRun } from '../support/left-out.ts';
-import { scenes, secretText } from './arbitrary-worlds.ts';
+import { hash, scenes, secretText } from './arbitrary-worlds.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 200 : 100));
 const permissive: PlanOptions = { allowRestart: true, allowRecreate: true };
 
-/** FNV-1a: different texts rarely collide, and it does not reveal the text. */
-function hash(text: string): string {
-  let sum = 0x811c9dc5;
-  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-  return sum.toString(36);
-}
 const base: SetOwner = { set: 'base', hash };
 const team: SetOwner = { set: 'team', hash };
 

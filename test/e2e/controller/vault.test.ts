@@ -1,10 +1,10 @@
 // A set with secrets of Vault: it logs in as gantry.yaml says, rolls rotated secrets out, and repairs drift also while Vault is away.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeVault } from '../../support/controller/vault.ts';
 import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
+import { textsBelow } from '../../support/texts-below.ts';
 import { until } from '../../support/until.ts';
 
 let world: ControllerWorld;
@@ -35,10 +35,6 @@ const passwords = async (): Promise<readonly unknown[]> =>
   Promise.all([1, 2, 3].map(async (host) => (await world.profile(host, 'web'))?.['user.password']));
 const have = (...wanted: readonly string[]): Promise<unknown> =>
   until(async () => JSON.stringify(await passwords()) === JSON.stringify(wanted), waitMs);
-const textsBelow = (path: string): readonly string[] =>
-  statSync(path).isDirectory()
-    ? readdirSync(path).flatMap((name) => textsBelow(join(path, name)))
-    : [readFileSync(path, 'utf8')];
 
 test('a rotated secret is rolled out batch by batch, and nothing that the controller keeps or tells has a value', async () => {
   await world.start(config('    rollout: { batches: 1, canary: 1 }\n'));

@@ -1,5 +1,5 @@
 // References to secrets in the environment, files and sops: resolved, and in no output of gantry.
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
@@ -7,6 +7,7 @@ import { resolveSecrets, type ResolvedSecrets } from '../../../reconciler/manife
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { textsBelow } from '../../support/texts-below.ts';
 
 let folder = '';
 beforeEach(() => void (folder = tempFolder('gantry-secrets-')));
@@ -125,8 +126,3 @@ describe('files that gantry writes', () => {
     );
   });
 });
-
-const textsBelow = (path: string): readonly string[] =>
-  statSync(path).isDirectory()
-    ? readdirSync(path).flatMap((name) => textsBelow(join(path, name)))
-    : [readFileSync(path, 'utf8')];

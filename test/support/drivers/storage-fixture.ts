@@ -1,9 +1,9 @@
 // Opens a storage driver on a temporary directory with a busybox image, for the suite of all drivers.
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
-import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
+import type { StorageDriver, UnpackImage } from '../../../server/drivers/storage/driver.ts';
 import { silentLog, type Log } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
@@ -59,3 +59,9 @@ export async function openStorageFixture({
     },
   };
 }
+
+/** An image of one file, for tests that do not look at its contents. */
+export const simpleUnpack: UnpackImage = async (_image, target) => {
+  await mkdir(join(target, 'rootfs'));
+  await writeFile(join(target, 'rootfs', 'file'), 'content');
+};

@@ -15,6 +15,7 @@ import { silentLog } from '../../../../server/lib/log.ts';
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openBtrfsFixture } from '../../../support/drivers/storage-btrfs.ts';
+import { simpleUnpack } from '../../../support/drivers/storage-fixture.ts';
 import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../support/hosts/mounts.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -69,11 +70,6 @@ async function place(unpack: UnpackImage = simpleUnpack): Promise<Place> {
   const again = (): StorageDriver => openBtrfsStorage({ root, unpackImage: unpack, log: silentLog });
   return { storage: again(), state, root, again };
 }
-
-const simpleUnpack: UnpackImage = async (_image, target) => {
-  await mkdir(join(target, 'rootfs'));
-  await writeFile(join(target, 'rootfs', 'file'), 'content');
-};
 
 const specOf = (config: Record<string, string> = { size: '256MiB' }): PoolSpec => ({
   name: 'p',

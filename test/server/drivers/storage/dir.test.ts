@@ -27,6 +27,7 @@ import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts'
 import { codeOf, storageConformance } from '../../../conformance/storage.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
+import { simpleUnpack } from '../../../support/drivers/storage-fixture.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -70,11 +71,6 @@ async function place(unpack: UnpackImage = unpackImage, parent = base): Promise<
   await storage.createPool(pool, never);
   return { storage, pool, source: join(root, 'p'), state };
 }
-
-const simpleUnpack: UnpackImage = async (_image, target) => {
-  await mkdir(join(target, 'rootfs'));
-  await writeFile(join(target, 'rootfs', 'file'), 'content');
-};
 
 describe('the source of a pool', () => {
   const create = async (where: Place, source: string, name = 'q'): Promise<string> =>
