@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { importCompose } from '../../../reconciler/manifest/import-compose.ts';
+import { importCompose } from '../../../reconciler/manifest/import-compose/import-compose.ts';
 import { cli } from '../../support/cli/io.ts';
 import { seed, withDaemon } from '../../support/daemons/daemon.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -76,7 +76,7 @@ test('the result can be planned, and overwrites no file', async () => {
   expect((await cli(['import', 'compose', join(folder, 'bad.yaml')])).code).toBe(1);
   await withDaemon({}, async (daemon) => {
     await seed(daemon);
-    const plan = await cli(['plan', '-f', out, '--host', `unix://${daemon.socketPath}`]);
+    const plan = await cli(['plan', '-f', out, '--var', 'DB_PASSWORD=x', '--host', `unix://${daemon.socketPath}`]);
     expect(plan.code, plan.stdout + plan.stderr).toBe(0);
     expect(plan.stdout).toContain('container/web');
   });

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { stringify } from 'yaml';
-import { importCompose } from '../../../manifest/import-compose.ts';
+import { importCompose } from '../../../manifest/import-compose/import-compose.ts';
 import { formatManifest } from '../../../manifest/text/format.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
