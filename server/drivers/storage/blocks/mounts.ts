@@ -21,13 +21,22 @@ const longMs = 600_000;
 
 /** The file system that is on the device. Throws Failed when it is none that volumes have. */
 export async function fileSystemOn(device: string): Promise<FileSystem> {
-  const { stdout } = await exec(commands.probe(device), { okCodes: [0, 2] });
-  const type = stdout.trim();
+  const type = (await probed(device)).trim();
   if (isFileSystem(type)) return type;
   throw new DriverError(
     'Failed',
     `${device} has no file system of a volume: ${type === '' ? 'nothing is on it' : type}`,
   );
+}
+
+/** blkid has one status for a device with nothing on it and one that it cannot open, as happens to a device of ZFS for a moment. */
+async function probed(device: string): Promise<string> {
+  const probe = async (): Promise<string> => {
+    const { stdout, stderr } = await exec(commands.probe(device), { okCodes: [0, 2] });
+    if (stderr !== '') throw new DriverError('Failed', `${device} cannot be opened: ${stderr.trim()}`);
+    return stdout;
+  };
+  return patiently(probe, (error) => error instanceof DriverError);
 }
 
 /** What is on a block device that a user names, in words; undefined: nothing. */

@@ -21,6 +21,7 @@ import {
   mountZfsPool,
   zfsResources,
 } from './pool.ts';
+import { stillProperty } from './moments.ts';
 import { zfsStreams } from './streams.ts';
 import { isOfImage, sharesBlocks, ZvolTrees } from './volumes.ts';
 
@@ -179,8 +180,16 @@ export class ZfsTrees extends MountedTrees<TreeDataset> {
   }
 
   async #clone(source: Place, target: Place): Promise<void> {
-    if (await this.#isBlock(source)) return this.#blocks.clone(source, target);
+    if (await this.#isBlock(source)) return this.#cloneBlock(source, target);
     await cloneDataset(source.pool, source.id, target.id, { isStill: true });
+  }
+
+  async #cloneBlock(source: Place, target: Place): Promise<void> {
+    const { fileSystem } = await this.#blocks.shapeOf(source.path);
+    await this.#blocks.clone(source, target);
+    // A copy of a btrfs file system was given another id.
+    if (fileSystem === 'btrfs') return;
+    await run(commands.set(datasetFor(target.pool, target.id), { [stillProperty]: 'yes' }));
   }
 
   /** Block volumes in use get the mount options that the pool has now. */
