@@ -129,7 +129,11 @@ export class ContainerVolumes {
     await locks.run(lockOf(name), () =>
       records.retry((changes) => {
         const entry = readyContainer(records, name);
-        changes.put('containers', name, { ...entry.document, volume: kept(wanted) });
+        const current = describedVolume(records, name, entry.document);
+        // Another request may have changed it meanwhile; this one has changed the size alone.
+        const compared = { ...current, config: withSizeOf(now, current.config) };
+        checkIfMatch(ifMatch, etagOf.volume(compared), 'storage volume', `${pool}/container/${name}`);
+        changes.put('containers', name, { ...entry.document, volume: kept(next(current)) });
       }),
     );
     events.lifecycle('storage-volume-updated', volumeUrl(pool, 'container', name), undefined, caller.requestor);
@@ -212,6 +216,11 @@ const own = (config: Record<string, string>): Record<string, string> =>
 /** The root disk keeps the size. */
 function kept({ description, config }: DescribedVolume): NonNullable<ContainerDocument['volume']> {
   return { description, config: Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'size')) };
+}
+
+function withSizeOf({ config: { size } }: DescribedVolume, config: Record<string, string>): Record<string, string> {
+  const { size: _now, ...rest } = config;
+  return size === undefined ? rest : { ...rest, size };
 }
 
 const ofCustomOnly = ({ config }: DescribedVolume): Problem[] =>

@@ -5,6 +5,7 @@ import { never } from '../../api/schema/common-schemas.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
+import type { VolumeSnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
@@ -80,13 +81,16 @@ export class VolumeSnapshots {
   }
 
   put(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    const etag = etagOf.volumeSnapshot(this.#find(volume, name).document);
-    checkIfMatch(ifMatch, etag, 'snapshot', `${volumeKey(volume)}/${name}`);
+    const check = (document: VolumeSnapshotDocument): void =>
+      checkIfMatch(ifMatch, etagOf.volumeSnapshot(document), 'snapshot', `${volumeKey(volume)}/${name}`);
+    check(this.#find(volume, name).document);
     const expiry = sentExpiry(body.expires_at);
     return this.#start(caller, 'Updating storage volume snapshot', volume, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyVolume(this.#deps.records, volume);
         const { document } = readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot: name });
+        // Another request may have changed it while this one waited.
+        check(document);
         const description = body.description ?? document.description;
         changes.put('volumeSnapshots', ownedKey(uuid, name), {
           ...document,

@@ -88,6 +88,24 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
     expect(await daemon.get(volumeOf(pool, name))).toMatchObject(later);
   });
 
+  test('parallel changes are all kept, and one ETag lets one of them pass', async () => {
+    const path = volumeOf(pool, await made(pool));
+    const keys = Array.from({ length: 8 }, (_, at) => `user.k${at}`);
+    const patches = keys.map((key) => daemon.call('PATCH', path, { config: { [key]: '1' } }));
+    expect((await Promise.all(patches)).map(({ status }) => status)).toEqual(keys.map(() => 200));
+    expect((await daemon.get(path)).config).toEqual(Object.fromEntries(keys.map((key) => [key, '1'])));
+    const headers = { 'if-match': String((await daemon.call('GET', path)).headers.etag) };
+    const puts = keys.map((key) => daemon.call('PUT', path, { description: key }, headers));
+    const statuses = (await Promise.all(puts)).map(({ status }) => status).toSorted((one, other) => one - other);
+    expect(statuses).toEqual([200, ...keys.slice(1).map(() => 412)]);
+    // A pool of driver dir has no sizes.
+    if (pool === 'dir') return;
+    const resized = { config: { size: '64MiB' } };
+    const now = { 'if-match': String((await daemon.call('GET', path)).headers.etag) };
+    expect((await daemon.call('PATCH', path, resized, now)).status).toBe(200);
+    expect((await daemon.get(path)).config).toMatchObject(resized.config);
+  });
+
   test('the volume of a snapshot is read and changed at CONTAINER/SNAPSHOT and below snapshots', async () => {
     const name = await made(pool);
     await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });

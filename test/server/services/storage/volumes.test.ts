@@ -157,6 +157,23 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(readdirSync(join(daemon.dir, 'storage-pools', pool, 'custom-snapshots'))).not.toContain(name);
   });
 
+  test('one ETag of a snapshot lets one of several parallel changes pass', async () => {
+    const name = await made(pool);
+    await daemon.ok('POST', snapshots(name), { name: 's' });
+    const path = snapshots(name, 's');
+    const headers = { 'if-match': String((await daemon.call('GET', path)).headers.etag) };
+    const change = async (description: string): Promise<string | undefined> => {
+      const { status, body } = await daemon.call('PUT', path, { description }, headers);
+      if (status !== 202) return undefined;
+      const { status_code: end } = await daemon.wait(String(body?.operation));
+      return end === 200 ? description : undefined;
+    };
+    const changed = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(change));
+    const [only, ...others] = changed.filter((each) => each !== undefined);
+    expect(others).toEqual([]);
+    expect(await daemon.get(path)).toMatchObject({ description: only });
+  });
+
   test('copies work within the pool, of a snapshot, without snapshots, and into another pool', async () => {
     const name = await made(pool, { config: { 'user.a': '1' } });
     write(pool, name, 'one');
