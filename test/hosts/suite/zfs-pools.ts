@@ -28,6 +28,17 @@ const run = (...argv: readonly [string, ...string[]]): string =>
 const namesIn = (dataset: string): string[] =>
   run('zfs', 'list', '-H', '-o', 'name', '-t', 'all', '-r', dataset).split('\n');
 
+/** What the driver sends of a tree by ZFS, whole or on top of the snapshot `parent`. */
+async function streamOf(storage: StorageDriver, pool: PoolSpec, from: TreeRef, parent?: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of bytes) chunks.push(chunk);
+  };
+  const form = { kind: 'native', ...(parent === undefined ? {} : { parent }) } as const;
+  await storage.exportVolume(pool, from, form, keep, never);
+  return Buffer.concat(chunks);
+}
+
 export function zfsPools(): void {
   describe('pools of zfs', () => {
     let base = '';
@@ -180,20 +191,7 @@ export function zfsPools(): void {
       if (other === undefined || there === undefined) throw new Error('no volumes');
       const next: SnapshotRef = { volume, snapshot: 'next' };
       const take = (ref: SnapshotRef): Promise<void> => storage.createSnapshot(pool, ref, { kind: 'now' }, never);
-      const sent = async (from: TreeRef, parent?: string): Promise<Buffer> => {
-        const chunks: Buffer[] = [];
-        const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
-          for await (const chunk of bytes) chunks.push(chunk);
-        };
-        await storage.exportVolume(
-          pool,
-          from,
-          { kind: 'native', ...(parent === undefined ? {} : { parent }) },
-          keep,
-          never,
-        );
-        return Buffer.concat(chunks);
-      };
+      const sent = (from: TreeRef, parent?: string): Promise<Buffer> => streamOf(storage, pool, from, parent);
       const put = (to: TreeRef, bytes: Buffer, strange = false): Promise<void> =>
         storage.importVolume(pool, to, Readable.from([bytes]), { kind: 'native', strange }, never);
 
@@ -283,16 +281,12 @@ export function zfsPools(): void {
       expect(await readFile(fileOf('v'), 'utf8')).toBe('one');
       expect(run('zfs', 'get', '-H', '-o', 'value', 'gantry:resizing', 'p/custom/v')).toBe('-');
 
-      const chunks: Buffer[] = [];
-      const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
-        for await (const chunk of bytes) chunks.push(chunk);
-      };
-      await next.exportVolume(pool, { volume }, { kind: 'native' }, keep, never);
+      const stream = await streamOf(next, pool, { volume });
       const put = (name: string, strange: boolean): Promise<void> =>
         next.importVolume(
           pool,
           { volume: { type: 'custom', name } },
-          Readable.from(chunks),
+          Readable.from([stream]),
           { kind: 'native', strange },
           never,
         );

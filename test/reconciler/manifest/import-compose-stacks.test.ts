@@ -19,7 +19,7 @@ const oneOf = (name: string, kind: string, called: string): JsonObject => {
 };
 const lost = (name: string): readonly string[] => imported(name).notes.map(({ line, text }) => `${line}: ${text}`);
 
-describe('on a simulated host', () => {
+describe('common stacks', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await makeSeeded();
