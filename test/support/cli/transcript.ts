@@ -21,13 +21,14 @@ export function readTranscript(markdown: string): readonly Typed[] {
 }
 
 /**
- * The parts that differ from run to run: durations, places of manifests, assigned addresses, fingerprints, sizes of images, padding that depends on them.
+ * The parts that differ from run to run: durations, places of manifests, assigned addresses, ports of the daemon, fingerprints, sizes of images, padding that depends on them.
  */
 export const withoutChance = (text: string): string =>
   text
     .replaceAll(/\b(?:\d+m)?\d+(?:\.\d)?s\b/g, '<time>')
     .replaceAll(/(?<=, declared at )\S+(?=\.$)/gm, '<place>')
     .replaceAll(/(?<=Running +)10\.\d+\.\d+\.\d+ +/g, '<address>  ')
+    .replaceAll(/(?<=https:\/\/127\.0\.0\.1:)\d+/g, '<port>')
     .replaceAll(/\bADDRESSES +/g, 'ADDRESSES  ')
     .replaceAll(/\b10\.123\.0\.\d+(?!\d|\/)/g, '<address>')
     .replaceAll(/\b[0-9a-f]{64}\b/g, '<fingerprint>')
