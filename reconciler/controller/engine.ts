@@ -32,7 +32,7 @@ import { wasLookedAt } from './decide/set-view.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
 import { previewOn } from './sets/preview.ts';
-import { Turns } from './sets/turns.ts';
+import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
 import type { EngineDeps } from './wiring.ts';
 import type { ControllerConfig } from './config/config.ts';
 import type { Completed } from './generators/generated-sets.ts';
@@ -45,7 +45,7 @@ export class Engine implements Controller {
   readonly #end = new AbortController();
   readonly #parts: Parts;
   #note: { readonly readAt: string; readonly problems: readonly string[] };
-  readonly #changes = new Turns(1);
+  readonly #changes = new ConcurrencyLimit(1);
   #running: Promise<unknown> | undefined;
   #wasReady = false;
 
@@ -75,7 +75,7 @@ export class Engine implements Controller {
 
   /** Serializes changes of the configuration. */
   async reconfigure<T>(work: (old: Configuration) => Promise<T>): Promise<T> {
-    return this.#changes.take(() => work(this.configured));
+    return this.#changes.run(() => work(this.configured));
   }
 
   /** Adds the sets of generators. */

@@ -22,7 +22,7 @@ import { ManagedSet } from './sets/managed-set.ts';
 import type { SetNotice } from './sets/set-notices.ts';
 import { SourceWatch } from './sets/source-watch.ts';
 import type { Asked } from './sets/asked.ts';
-import { Turns } from './sets/turns.ts';
+import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
 import type { Source, SourceRevision } from './sources/source.ts';
 
 export interface EngineDeps {
@@ -68,7 +68,7 @@ export class Wiring {
   readonly #deps: EngineDeps;
   readonly #parts: PartsInUse;
   readonly #end: AbortSignal;
-  readonly #turns = new Turns(plansAtOnce);
+  readonly #plans = new ConcurrencyLimit(plansAtOnce);
   /** Connections with certificates of tenants. */
   readonly tenantLinks: TenantLinks;
 
@@ -155,7 +155,7 @@ export class Wiring {
         parts.generators.setChanged(changed);
       },
       notice: (notice, of) => this.#notify(notice, of, config.name),
-      turn: (work) => this.#turns.take(work),
+      turn: (work) => this.#plans.run(work),
       controller: config.name,
       stateDir: config.stateDir,
       seal: this.#deps.seal,

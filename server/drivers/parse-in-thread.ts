@@ -1,6 +1,7 @@
 // Parses untrusted text in a separate thread, with limits of time and memory: the event loop is never blocked.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { ConcurrencyLimit } from '../lib/shared/concurrency-limit.ts';
 import { hasCode } from '../lib/shared/error-code.ts';
 import { DriverError } from './driver-error.ts';
 import type { ParseJob, ParseReply, ParseRequest } from './parse-jobs.ts';
@@ -9,10 +10,7 @@ import type { ParseJob, ParseReply, ParseRequest } from './parse-jobs.ts';
 const timeoutMs = 20_000;
 const memoryLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 /** Each takes a processor and up to the memory above. */
-const maxThreads = 2;
-
-let threads = 0;
-const waiting: (() => void)[] = [];
+const threads = new ConcurrencyLimit(2);
 
 /** The job's result for the text. Its bytes move to the thread: the caller's array is empty afterwards. `what` names the text in messages.
  *  Throws DriverError Invalid, or the reason of the abort. */
@@ -21,7 +19,7 @@ export async function parseAside(
   what: string,
   signal?: AbortSignal,
 ): Promise<readonly unknown[]> {
-  const reply = await inTurn(() => ask(request, what, signal));
+  const reply = await threads.run(() => ask(request, what, signal));
   if ('error' in reply) throw new DriverError('Invalid', `${what} cannot be read: ${reply.error}`);
   const items: unknown[] = [];
   for (const piece of reply.pieces) {
@@ -29,18 +27,6 @@ export async function parseAside(
     await turn();
   }
   return items;
-}
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (threads >= maxThreads) await new Promise<void>((resolve) => waiting.push(resolve));
-  else threads += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) threads -= 1;
-    else next();
-  }
 }
 
 async function ask(request: ParseRequest, what: string, signal: AbortSignal | undefined): Promise<ParseReply> {

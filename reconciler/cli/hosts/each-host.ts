@@ -4,6 +4,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
+import { mapAtMost } from '../../../server/lib/shared/concurrency-limit.ts';
 
 export interface HostFailure {
   readonly code: ExitCode;
@@ -25,14 +26,11 @@ export async function eachHost<One extends { readonly host: Host }, T>(
   atOnce = hostsAtOnce,
 ): Promise<readonly HostOutcome<T>[]> {
   const outcomes = new Map<One, HostOutcome<T>>();
-  const left = [...hosts];
-  const worker = async (): Promise<void> => {
-    for (let one = left.shift(); one !== undefined && !stop.aborted; one = left.shift()) {
-      const outcome = await outcomeOf(one, work);
-      if (!stop.aborted) outcomes.set(one, outcome);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, hosts.length) }, worker));
+  await mapAtMost(atOnce, hosts, async (one) => {
+    if (stop.aborted) return;
+    const outcome = await outcomeOf(one, work);
+    if (!stop.aborted) outcomes.set(one, outcome);
+  });
   if (stop.aborted) {
     const silent = hosts.flatMap((one) => (outcomes.has(one) ? [] : [one.host.name]));
     throw new CliError(`${messageOf(stop.reason)}; no answer from: ${silent.join(', ')}`, codeOf(stop.reason));

@@ -10,7 +10,7 @@ import type { SourceContext } from './source-context.ts';
 import { Checkouts } from './files/checkouts.ts';
 import { Budget, limitsOf } from './files/limits.ts';
 import { TreeWriter } from './files/tree-writer.ts';
-import { Turns } from './files/turns.ts';
+import { ConcurrencyLimit } from '../../../server/lib/shared/concurrency-limit.ts';
 
 interface SourceEntry {
   readonly path: string;
@@ -27,7 +27,7 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
   const limits = limitsOf(settings.limits);
   const what = `source ${name} (${root})`;
   const checkouts = new Checkouts(join(context.stateDir, 'sources', name, 'checkouts'), [root]);
-  const turns = new Turns();
+  const turns = new ConcurrencyLimit(1);
   let last: { readonly marks: string; readonly revision: SourceRevision } | undefined;
 
   const scan = async (signal: AbortSignal | undefined): Promise<readonly SourceEntry[]> => {
@@ -57,7 +57,7 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
     name,
     kind: 'directory',
     url: root,
-    check: (signal) => turns.take(() => read(signal)),
+    check: (signal) => turns.run(() => read(signal)),
     async checkout(revision) {
       const dir = await checkouts.find(revision);
       if (dir === undefined)
@@ -67,7 +67,7 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
         );
       return { dir };
     },
-    keepOnly: (revisions) => turns.take(() => checkouts.keepOnly(revisions)),
+    keepOnly: (revisions) => turns.run(() => checkouts.keepOnly(revisions)),
   };
 }
 

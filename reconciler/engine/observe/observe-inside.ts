@@ -20,6 +20,7 @@ import { chooseVolumes, memberOfVolume } from '../../core/live/volumes-of-one-na
 import { plainName } from '../../core/text/scoped-name.ts';
 import { waitForRunning, type OperationsClient } from '../running-operations.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { mapAtMost } from '../../../server/lib/shared/concurrency-limit.ts';
 
 export interface InsideClient extends OperationsClient {
   readonly http: Http;
@@ -69,26 +70,23 @@ export async function observeInside(
     const wanted = isAway ? undefined : wantedOf(live, declared.get(key), set);
     return wanted === undefined ? [] : [{ key, live, wanted }];
   });
-  const work = async (): Promise<void> => {
-    for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-      const { key, live, wanted } = one;
-      const project = projectOfLive(observed, live.object);
-      const own = project === undefined ? client : client.inProject(project);
-      const name = plainName(key, project);
-      const inside = await readContainer({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
-        async (error: unknown) => {
-          // A missing file is no error here: the container itself is gone.
-          if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
-          await waitForRunning(own, 'container', name, signal);
-          throw new MovedError(`container/${name} was busy, or was deleted`, { cause: error });
-        },
-      );
-      containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
-    }
+  const read = async ({ key, live, wanted }: (typeof queue)[number]): Promise<void> => {
+    const project = projectOfLive(observed, live.object);
+    const own = project === undefined ? client : client.inProject(project);
+    const name = plainName(key, project);
+    const inside = await readContainer({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
+      async (error: unknown) => {
+        // A missing file is no error here: the container itself is gone.
+        if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
+        await waitForRunning(own, 'container', name, signal);
+        throw new MovedError(`container/${name} was busy, or was deleted`, { cause: error });
+      },
+    );
+    containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
   };
   const volumes = await volumesWithSnapshots(client, observed, { documents, set }, signal);
   if (queue.length === 0) return volumes === observed.volumes ? observed : { ...observed, volumes };
-  await Promise.all(Array.from({ length: Math.min(containersAtOnce, queue.length) }, work));
+  await mapAtMost(containersAtOnce, queue, read);
   return { ...observed, containers, volumes };
 }
 
@@ -145,14 +143,11 @@ async function readContainer(
   const made: Record<string, Json> = {};
   const paths = [...wanted.files].sort();
   const others = [...wanted.made].filter((path) => !wanted.files.has(path));
-  const work = async (): Promise<void> => {
-    for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
-      const keep = keepsContents ? (content: Content): void => void (contents[path ?? ''] = content) : undefined;
-      const entry = await named(name, path, readEntry(files, path, declared[path], keep, signal));
-      if (entry !== undefined) seen[path] = { ...entry };
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(readsAtOnce, paths.length) }, work));
+  await mapAtMost(readsAtOnce, paths, async (path) => {
+    const keep = keepsContents ? (content: Content): void => void (contents[path] = content) : undefined;
+    const entry = await named(name, path, readEntry(files, path, declared[path], keep, signal));
+    if (entry !== undefined) seen[path] = { ...entry };
+  });
   for (const path of others) {
     const entry = await named(name, path, readIfThere(files, path, signal));
     if (entry !== undefined) discard(entry);

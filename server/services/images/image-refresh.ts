@@ -36,8 +36,8 @@ const dayMs = 24 * hourMs;
 
 export class ImageRefresh {
   readonly #deps: ImageRefreshDeps;
-  readonly #updated = new Turns();
-  readonly #pruned = new Turns();
+  readonly #updated = new LastUpdates();
+  readonly #pruned = new LastUpdates();
   /** Projects with a running update. */
   readonly #updating = new Set<string>();
 
@@ -196,8 +196,8 @@ export class ImageRefresh {
   }
 }
 
-/** The last update of each project. */
-class Turns {
+/** The time of the last update of each project. */
+class LastUpdates {
   readonly #last = new Map<string, number>();
 
   /** True at most once in that span of time. */

@@ -17,6 +17,7 @@ import {
   type RecordName,
 } from './copied-records.ts';
 import type { KnownPools } from './known-pools.ts';
+import { mapAtMost } from '../../lib/shared/concurrency-limit.ts';
 
 export interface RecordCopiesDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly pools: Pick<Pools, 'use'>;
@@ -145,7 +146,7 @@ export class RecordCopies {
 
   async #update(pool: string, directory: string, changed: readonly RecordName[]): Promise<void> {
     const { records } = this.#deps;
-    await side(changed, async (record) => {
+    await mapAtMost(atOnce, changed, async (record) => {
       const place = placeOf(records, record);
       if (place !== 'every' && place !== pool) return removeCopy(directory, record);
       const text = copyOf(records, record);
@@ -162,7 +163,7 @@ export class RecordCopies {
         .map(({ name }): RecordName => ({ kind, name }))
         .filter((record) => [pool, 'every'].includes(placeOf(records, record) ?? '')),
     );
-    await side(wanted, async (record) => {
+    await mapAtMost(atOnce, wanted, async (record) => {
       const text = copyOf(records, record);
       if (text !== undefined && text !== (await copyText(directory, record).catch(() => undefined)))
         await writeCopy(directory, record, text);
@@ -180,15 +181,6 @@ export class RecordCopies {
       const name = type === 'custom' ? record.name.slice(record.name.indexOf('/') + 1) : record.name;
       areSome ||= await driver.hasVolume(pool, { type, name });
     }
-    if (!areSome) await side(strays, (record) => removeCopy(directory, record));
+    if (!areSome) await mapAtMost(atOnce, strays, (record) => removeCopy(directory, record));
   }
-}
-
-/** Runs several at once. */
-async function side<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }

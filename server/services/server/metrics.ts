@@ -12,6 +12,7 @@ import type { Pools } from '../storage/pools.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { figuresOf, processMetrics, type Running, type RootSpace } from './metric-figures.ts';
 import { counted, metricsText, type Metric } from './metrics-text.ts';
+import { mapAtMost } from '../../lib/shared/concurrency-limit.ts';
 
 export interface ServerMetricsDeps {
   readonly records: Records;
@@ -61,12 +62,8 @@ export class ServerMetrics {
   }
 
   async #running(names: readonly string[]): Promise<readonly Running[]> {
-    const all: Running[] = [];
-    for (let from = 0; from < names.length; from += readAtOnce) {
-      const some = names.slice(from, from + readAtOnce).map((name) => this.#figures(name));
-      all.push(...(await Promise.all(some)).filter((one) => one !== undefined));
-    }
-    return all;
+    const read = await mapAtMost(readAtOnce, names, (name) => this.#figures(name));
+    return read.filter((one) => one !== undefined);
   }
 
   /** Undefined if it does not run, or ends during the read. */

@@ -22,6 +22,7 @@ import { inSet, readOverview, setIn, withApi, withQuery, type ControllerApi } fr
 import type { DiffOptions, ExplainOptions, HistoryOptions, LogsOptions, PreviewOptions } from './controller-verbs.ts';
 import { explainSet } from './explain-set.ts';
 import { detailText, previewText } from './report-texts.ts';
+import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 
 export const showHistory: Run<HistoryOptions> = (context, [set = '']) =>
   withApi(context, async (api) => {
@@ -152,20 +153,12 @@ async function objectsOf(api: ControllerApi, set: string, host: string | undefin
   return found;
 }
 
-async function detailsOf(
+const detailsOf = (
   api: ControllerApi,
   set: string,
   objects: readonly ObjectSummary[],
-): Promise<readonly ObjectDetail[]> {
-  const details: ObjectDetail[] = [];
-  for (let at = 0; at < objects.length; at += atOnce) {
-    const some = objects.slice(at, at + atOnce);
-    const read = ({ host, address }: ObjectSummary): Promise<ObjectDetail> =>
-      api.get(withQuery(inSet(set, 'object'), { host, address }));
-    details.push(...(await Promise.all(some.map(read))));
-  }
-  return details;
-}
+): Promise<readonly ObjectDetail[]> =>
+  mapAtMost(atOnce, objects, ({ host, address }) => api.get(withQuery(inSet(set, 'object'), { host, address })));
 
 export const explain: Run<ExplainOptions> = (context, [set = '']) =>
   withApi(context, async (api) => {

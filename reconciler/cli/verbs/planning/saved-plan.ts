@@ -28,6 +28,7 @@ import { loadSet } from '../../session/load-set.ts';
 import { planOf, type SetPlan, type PlanningOptions } from '../../session/plan.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -123,6 +124,8 @@ export async function writeWhole(path: string, saved: object): Promise<void> {
   }
 }
 
+const readsAtOnce = 8;
+
 /** Reads each object, a few at once. Deleted objects have no ETag. */
 async function readEtags(
   client: Client,
@@ -135,18 +138,14 @@ async function readEtags(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<Address, string>> {
   const etags = new Map<Address, string>();
-  const left = [...changes];
-  const work = async (): Promise<void> => {
-    for (let one = left.pop(); one !== undefined; one = left.pop()) {
-      const live: { readonly project?: string } | undefined = one.live;
-      const project = live?.project;
-      const there = project === undefined ? client : client.inProject(project);
-      const name = plainName(nameOf(one), project);
-      const reply = await there.get(one.kind as 'profile', name, signal).catch(() => undefined);
-      if (reply?.etag !== undefined) etags.set(one.address, reply.etag);
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, work));
+  await mapAtMost(readsAtOnce, changes, async (one) => {
+    const live: { readonly project?: string } | undefined = one.live;
+    const project = live?.project;
+    const there = project === undefined ? client : client.inProject(project);
+    const name = plainName(nameOf(one), project);
+    const reply = await there.get(one.kind as 'profile', name, signal).catch(() => undefined);
+    if (reply?.etag !== undefined) etags.set(one.address, reply.etag);
+  });
   return etags;
 }
 

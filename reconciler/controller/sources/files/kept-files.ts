@@ -6,7 +6,7 @@ import type { SourceLimits } from '../source-schema.ts';
 import { Checkouts } from './checkouts.ts';
 import { folderPath } from './entry-path.ts';
 import { limitsOf, type TreeLimits } from './limits.ts';
-import { limitedAction, type LimitedAction } from './turns.ts';
+import { limitedAction, type LimitedAction } from './limited-action.ts';
 
 export interface KeptFiles {
   /** Names the source in messages. */

@@ -6,7 +6,7 @@ import type { GitSettings } from '../source-schema.ts';
 import { Checkouts } from '../files/checkouts.ts';
 import { folderPath } from '../files/entry-path.ts';
 import { limitsOf } from '../files/limits.ts';
-import { limitedAction, Turns } from '../files/turns.ts';
+import { limitedAction } from '../files/limited-action.ts';
 import type { SourceContext } from '../source-context.ts';
 import { chooseReference, wantedReference, type GitReference } from './choose-reference.ts';
 import { gitEnvironment, type GitEnvironment } from './environment.ts';
@@ -17,6 +17,7 @@ import { pushChange } from './push-change.ts';
 import { writeTree } from './read-tree.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
 import { verifySignature } from './signatures.ts';
+import { ConcurrencyLimit } from '../../../../server/lib/shared/concurrency-limit.ts';
 
 /** The last used commit, kept over restarts for `history: linear`. */
 interface LastCommit {
@@ -44,7 +45,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const home = join(folder, 'home');
   const usedFile = join(folder, 'used.json');
   const checkouts = new Checkouts(join(folder, 'checkouts'), [url.url, path]);
-  const turns = new Turns();
+  const turns = new ConcurrencyLimit(1);
   const isLinear = settings.history === 'linear';
   let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
 
@@ -192,7 +193,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
         };
       }),
 
-    keepOnly: (revisions) => turns.take(() => checkouts.keepOnly(revisions)),
+    keepOnly: (revisions) => turns.run(() => checkouts.keepOnly(revisions)),
   };
 }
 

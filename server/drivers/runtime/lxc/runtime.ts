@@ -41,7 +41,7 @@ import { readMetrics } from '../cgroup/metrics.ts';
 import type { NicFilters } from '../nic/filters.ts';
 import { rejoinHost, sweepShapes } from '../nic/plug.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from '../../../lib/shared/concurrency-limit.ts';
 import { peerOf } from '../host/socket-peer.ts';
 import { nextStop } from '../wait-exit.ts';
 
