@@ -35,13 +35,13 @@ async function timed(server, method, path, body) {
 }
 async function main(driver, rounds) {
   const works = {
-    create: (n) => ["POST", "/1.0/instances", { name: "t" + n, source: { type: "image", alias: "debian" },
+    create: (n) => ["POST", "/1.0/containers", { name: "t" + n, source: { type: "image", alias: "debian" },
       devices: { root: { type: "disk", path: "/", pool: "beside-" + driver } } }],
-    snapshot: (n) => ["POST", "/1.0/instances/t" + n + "/snapshots", { name: "s" }],
-    restore: (n) => ["PUT", "/1.0/instances/t" + n, { restore: "s" }],
-    copy: (n) => ["POST", "/1.0/instances", { name: "c" + n, source: { type: "copy", source: "t" + n, instance_only: true } }],
-    "delete the copy": (n) => ["DELETE", "/1.0/instances/c" + n],
-    "delete": (n) => ["DELETE", "/1.0/instances/t" + n],
+    snapshot: (n) => ["POST", "/1.0/containers/t" + n + "/snapshots", { name: "s" }],
+    restore: (n) => ["PUT", "/1.0/containers/t" + n, { restore: "s" }],
+    copy: (n) => ["POST", "/1.0/containers", { name: "c" + n, source: { type: "copy", source: "t" + n, container_only: true } }],
+    "delete the copy": (n) => ["DELETE", "/1.0/containers/c" + n],
+    "delete": (n) => ["DELETE", "/1.0/containers/t" + n],
   };
   // Unpacks the image into the pool of each server.
   for (const server of Object.keys(servers)) {
