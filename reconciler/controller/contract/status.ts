@@ -17,6 +17,7 @@ export const objectStatuses = [
   'waiting',
   'suspended',
   'missing',
+  'undeclared',
   'unknown',
 ] as const;
 export const ObjectStatusName = Type.Enum(objectStatuses);
@@ -80,7 +81,15 @@ export const HostStatus = Type.Object({
 });
 export type HostStatus = Shape<typeof HostStatus>;
 
-export const ObjectCounts = Type.Object({ total: Count, synced: Count, drifted: Count, failed: Count });
+export const ObjectCounts = Type.Object({
+  total: Count,
+  synced: Count,
+  drifted: Count,
+  failed: Count,
+  undeclared: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Objects of the host that no manifest declares, not part of total.' }),
+  ),
+});
 export type ObjectCounts = Shape<typeof ObjectCounts>;
 
 export const SetHostStatus = Type.Object({

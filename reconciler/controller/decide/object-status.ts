@@ -87,13 +87,18 @@ function withDrift(reason: string, drifted: readonly string[] = []): string {
 
 export function countsOf(objects: Iterable<ObjectSummary>): ObjectCounts {
   const counts = { total: 0, synced: 0, drifted: 0, failed: 0 };
+  let undeclared = 0;
   for (const { status } of objects) {
+    if (status === 'undeclared') {
+      undeclared += 1;
+      continue;
+    }
     counts.total += 1;
     if (status === 'synced') counts.synced += 1;
     if (status === 'drifted' || status === 'missing') counts.drifted += 1;
     if (status === 'failed') counts.failed += 1;
   }
-  return counts;
+  return undeclared === 0 ? counts : { ...counts, undeclared };
 }
 
 /** Only the objects that listeners have not received yet. */

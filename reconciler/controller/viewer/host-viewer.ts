@@ -192,7 +192,8 @@ export class HostViewer implements Controller {
     const documents = this.#manifests?.problems.length === 0 ? this.#manifests.documents : undefined;
     const asked = { documents: documents ?? [], set, nowMs: nowMs() };
     const observed = await observeAll(this.#link.reader(), asked, signal, project);
-    if (documents === undefined || this.#manifests === undefined) return { host: host.name, observed };
+    if (documents === undefined || this.#manifests === undefined)
+      return { host: host.name, observed, hasProblems: this.#manifests !== undefined };
     const { options, pins } = this.#manifests;
     const { plan } = makePlan(observed, { ...asked, documents, options, mode: 'apply', images: pins });
     const errors = plan.diagnostics.filter(({ severity }) => severity === 'error');
@@ -201,7 +202,8 @@ export class HostViewer implements Controller {
         ...this.#manifests,
         problems: errors.map(({ address = '', message }) => `${address} ${message}`.trim()),
       };
-    return { host: host.name, observed, ...(errors.length > 0 ? {} : { declared: { plan, documents } }) };
+    if (errors.length > 0) return { host: host.name, observed, hasProblems: true };
+    return { host: host.name, observed, declared: { plan, documents } };
   }
 
   #show(view: HostView): void {

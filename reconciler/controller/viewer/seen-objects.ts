@@ -20,6 +20,8 @@ export interface HostView {
   readonly observed: Observed;
   /** Absent: no manifests were given, or they have errors. */
   readonly declared?: { readonly plan: Plan; readonly documents: readonly Document[] };
+  /** The manifests have errors: nobody knows what they declare. */
+  readonly hasProblems?: boolean;
 }
 
 export interface SeenObject {
@@ -47,7 +49,7 @@ function declaredObjects({ host, declared }: HostView): readonly (readonly [stri
   });
 }
 
-function liveObjects({ host, observed, declared }: HostView): readonly (readonly [string, SeenObject])[] {
+function liveObjects({ host, observed, hasProblems }: HostView): readonly (readonly [string, SeenObject])[] {
   const scopes = scopesOf(observed);
   return kindNames.flatMap((kind) => {
     const rules = coreKind(kind);
@@ -57,7 +59,7 @@ function liveObjects({ host, observed, declared }: HostView): readonly (readonly
       const project = projectOfLive(observed, live);
       const plain = plainName(key, project);
       const name = kind === 'storage_volume' ? key : scopedName(plain, project);
-      const message = kind === 'container' ? textOf(live['status']) : declared && 'No manifest declares it.';
+      const message = kind === 'container' ? textOf(live['status']) : undefined;
       const used = (rules.liveReferences?.(live) ?? []).map((one) =>
         addressOf(one.kind, scopes.keyOf(one.kind, one.name, project)),
       );
@@ -67,7 +69,7 @@ function liveObjects({ host, observed, declared }: HostView): readonly (readonly
         kind,
         name: plain,
         ...(project === undefined ? {} : { project }),
-        status: 'unknown',
+        status: hasProblems === true ? 'unknown' : 'undeclared',
         dependsOn: [...new Set(used)].sort(compareText),
         ...(message === undefined ? {} : { message }),
       };

@@ -10,4 +10,5 @@ export const statusNames: readonly ObjectStatusName[] = [
   'suspended',
   'unknown',
   'synced',
+  'undeclared',
 ];

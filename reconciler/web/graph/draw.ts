@@ -153,15 +153,17 @@ function drawCard(context: Context, { layout, graph, statuses, notes, palette, c
   context.fillText(cut(notes[id] ?? '', 28), x + 10, y + 30);
 }
 
-/** Draws two squares: desired, and live in the colour of its status, which is hollow when the object is missing. */
+/** Draws two squares: desired, and live in the colour of its status. The one that does not exist is hollow. */
 function drawPair(context: Context, x: number, y: number, status: ObjectStatusName, palette: Palette): void {
-  context.fillStyle = palette.accent;
+  drawSquare(context, x, y, palette.accent, status === 'undeclared');
+  drawSquare(context, x + 20, y, palette.statuses[status], status === 'missing');
+}
+
+function drawSquare(context: Context, x: number, y: number, colour: string, isHollow: boolean): void {
+  context.fillStyle = colour;
+  context.strokeStyle = colour;
   box(context, x, y, 15, 16, 3);
-  context.fill();
-  context.fillStyle = palette.statuses[status];
-  context.strokeStyle = palette.statuses[status];
-  box(context, x + 20, y, 15, 16, 3);
-  if (status !== 'missing') return context.fill();
+  if (!isHollow) return context.fill();
   context.lineWidth = 1.5;
   context.setLineDash([3, 2]);
   context.stroke();

@@ -115,7 +115,7 @@ export function facesOf({ grouping, members }: Graph, entries: readonly Entry[])
     for (const at of places) {
       const rank = statusNames.indexOf(entries[at]?.object.status ?? 'unknown');
       worst = Math.min(worst, rank);
-      if (statusNames[rank] !== 'synced') apart += 1;
+      if (statusNames[rank] !== 'synced' && statusNames[rank] !== 'undeclared') apart += 1;
     }
     statuses.push(statusNames[worst] ?? 'unknown');
     notes.push(noteOf(grouping, places, entries, apart));

@@ -13,10 +13,13 @@ export interface Palette {
   readonly statuses: Readonly<Record<ObjectStatusName, string>>;
 }
 
+/** Statuses that have the colour of another. */
+const tokens: Partial<Record<ObjectStatusName, string>> = { missing: 'drifted', undeclared: 'unknown' };
+
 export function readPalette(): Palette {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-  const colour = (status: ObjectStatusName): string => token(status === 'missing' ? 'drifted' : status);
+  const colour = (status: ObjectStatusName): string => token(tokens[status] ?? status);
   return {
     surface: token('surface'),
     line: token('line'),

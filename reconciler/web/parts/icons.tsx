@@ -8,6 +8,7 @@ const paths = {
   suspended: 'M5.5 3.5v9M10.5 3.5v9',
   missing: 'M8 3v10M3 8h10',
   unknown: 'M5.5 6a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.8-1.1 1.6M8 12.6v.4',
+  undeclared: 'M5 8h6',
   search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.5 10.5l3.5 3.5',
   stopped: 'M4 4h8v8H4z',
   brand: 'M1 3h14M3 3v11M13 3v11M8 3v3.5M6 7h4v4H6z',

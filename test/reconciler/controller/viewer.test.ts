@@ -75,8 +75,11 @@ describe('gantry ui', () => {
   test('shows the live objects without manifests', async () => {
     const page = await open();
     try {
-      await until(async () => (await statusesOf(page))['profile/other'] === 'unknown');
+      await until(async () => (await statusesOf(page))['profile/other'] === 'undeclared');
       expect(await setOf(page)).toMatchObject({ status: 'unknown', problems: [] });
+      const [host] = (await setOf(page))?.hosts ?? [];
+      expect(host?.objects).toMatchObject({ total: 0, synced: 0, drifted: 0, failed: 0 });
+      expect(host?.objects.undeclared).toBe(Object.keys(await statusesOf(page)).length);
       expect((await setOf(page))?.message).toContain('No manifests were given');
     } finally {
       expect((await page.end()).code).toBe(0);
@@ -90,8 +93,9 @@ describe('gantry ui', () => {
       expect(await statusesOf(page)).toMatchObject({
         'profile/web': 'drifted',
         'profile/new': 'missing',
-        'profile/other': 'unknown',
+        'profile/other': 'undeclared',
       });
+      expect((await setOf(page))?.hosts[0]?.objects).toMatchObject({ total: 2, synced: 0, drifted: 2 });
       const [host] = (await page.read<Overview>('overview')).hosts;
       const where = `host=${encodeURIComponent(host?.name ?? '')}&address=profile/web`;
       const detail = await page.read<ObjectDetail>(`sets/default/object?${where}`);
@@ -112,10 +116,11 @@ describe('gantry ui', () => {
     await writeFile(file, 'kind: profile\nname: web\n');
     const page = await open(file);
     try {
-      await until(async () => (await setOf(page))?.hosts[0]?.objects.total !== 0);
+      await until(async () => (await setOf(page))?.hosts[0]?.objects.total === 1);
       await writeFile(file, 'kind: profile\nnonsense: true\n');
       await until(async () => (await setOf(page))?.status === 'failed');
       expect((await setOf(page))?.problems.join('\n')).toContain('later.yaml:2');
+      expect(await statusesOf(page)).toMatchObject({ 'profile/web': 'unknown', 'profile/other': 'unknown' });
     } finally {
       await page.end();
     }

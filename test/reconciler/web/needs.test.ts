@@ -1,6 +1,7 @@
 // The tasks for people in the overview, and their order.
 import { expect, test } from 'vitest';
 import type { Overview, SetStatus } from '../../../reconciler/controller/contract/index.ts';
+import { headline, undeclaredText } from '../../../reconciler/web/views/overview/headline.ts';
 import { needsOf } from '../../../reconciler/web/views/overview/needs.ts';
 import { aSet } from '../../support/controller/fake-controller.ts';
 
@@ -74,4 +75,15 @@ test('approvals come first, then failures, hosts, sources, warnings, drift that 
     ],
     ['suspended', 'suspended', 'paused', 'a pause, by ann, until somebody resumes it, and 1 more'],
   ]);
+});
+
+test('objects that no manifest declares are counted apart from differences', () => {
+  const onHost = (status: 'synced' | 'unknown', counts: object): SetStatus =>
+    well('web', { status, hosts: [{ host: 'h1', status, objects: { ...objects, ...counts } }] });
+  expect(headline([onHost('synced', { undeclared: 1510 })])).toBe('Everything is as declared');
+  expect(headline([onHost('synced', { total: 5, undeclared: 1510 })])).toBe('2 objects are not as declared');
+  expect(headline([onHost('unknown', { total: 0, synced: 0, undeclared: 1510 })])).toBe(
+    'Nothing is declared for this host',
+  );
+  expect(undeclaredText({ undeclared: 1510 })).toBe('1,510 not declared by a manifest');
 });

@@ -79,8 +79,10 @@ describe.skipIf(chromiumPath === undefined)('the page on the API of the controll
     const running = viewer.run(end.signal);
     const { page, complaints, close } = await harness.open({ url: listener.ticketUrl({ name: 'ann', role: 'view' }) });
     try {
+      await page.getByRole('heading', { name: 'Nothing is declared for this host' }).waitFor();
       await page.getByRole('link', { name: 'default', exact: true }).click();
       await page.getByRole('option', { name: 'shown' }).click();
+      await page.getByText('No manifest declares it').waitFor();
       await page.getByRole('button', { name: 'Close the object' }).click();
       await daemon.client.create('profile', { name: 'later', config: {} });
       await page.getByRole('option', { name: 'later' }).waitFor();

@@ -98,13 +98,19 @@ function Body({ set, host, address, detail }: BodyProps) {
         )}
       </div>
       <Suspended set={set} suspensions={suspensions} />
-      <Differences
-        set={set}
-        host={host}
-        address={address}
-        isLive={detail.live !== undefined}
-        differences={differences}
-      />
+      {detail.desired === undefined && summary.status === 'undeclared' ? (
+        <p class="agree">
+          <StatusMark status="undeclared" text="No manifest declares it, so nothing is compared" />
+        </p>
+      ) : (
+        <Differences
+          set={set}
+          host={host}
+          address={address}
+          isLive={detail.live !== undefined}
+          differences={differences}
+        />
+      )}
       <Documents detail={detail} />
       <section aria-labelledby="object-history">
         <h3 id="object-history">History</h3>
@@ -174,7 +180,7 @@ type Tab = (typeof tabs)[number];
 const titles: Readonly<Record<Tab, string>> = { diff: 'Diff', desired: 'Desired', live: 'Live' };
 
 function Documents({ detail }: { readonly detail: ObjectDetail }) {
-  const [tab, setTab] = useState<Tab>('desired');
+  const [tab, setTab] = useState<Tab>(detail.desired === undefined ? 'live' : 'desired');
   const desired = useMemo(() => textOf(detail.desired), [detail]);
   const live = useMemo(() => textOf(detail.live), [detail]);
   const lines = useMemo(() => diffLines(desired.split('\n'), live.split('\n')), [desired, live]);

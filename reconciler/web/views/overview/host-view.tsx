@@ -9,6 +9,7 @@ import { Ago } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
+import { undeclaredText } from './headline.ts';
 import { ContainersCard } from '../host/containers-card.tsx';
 import { labelsOf } from './hosts-card.tsx';
 
@@ -104,6 +105,7 @@ function SetRow({ set, host }: { readonly set: SetStatus; readonly host: string 
         <span class="soft small">
           {counts.synced.toLocaleString('en')} of {counts.total.toLocaleString('en')}
         </span>
+        {counts.undeclared > 0 && <div class="soft small">{undeclaredText(counts)}</div>}
       </td>
       <td class="narrow">
         <Revision revision={here?.appliedRevision} />

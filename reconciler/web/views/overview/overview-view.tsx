@@ -9,6 +9,7 @@ import { Ago } from '../../parts/time.tsx';
 import { to } from '../../data/router.ts';
 import { Revision } from '../../parts/revision.tsx';
 import { countsOf } from './counts.ts';
+import { headline, undeclaredText } from './headline.ts';
 import { ContainersCard } from '../host/containers-card.tsx';
 import { HostsCard } from './hosts-card.tsx';
 import { NeedsCard } from './needs-card.tsx';
@@ -37,7 +38,7 @@ function Summary({ now }: { readonly now: Overview }) {
   const offline = now.hosts.filter(({ status }) => status === 'offline').length;
   return (
     <header class="summary">
-      <h1>{sentence(now.sets)}</h1>
+      <h1>{headline(now.sets)}</h1>
       <div class="marks">
         {counts.map(({ status, count }) => (
           <StatusMark key={status} status={status} text={`${count} ${status}`} />
@@ -49,19 +50,6 @@ function Summary({ now }: { readonly now: Overview }) {
       </p>
     </header>
   );
-}
-
-function sentence(sets: readonly SetStatus[]): string {
-  const bad = sets.filter(({ status }) => status === 'failed').length;
-  const drifted = sets.filter(({ status }) => status === 'drifted').length;
-  if (sets.length === 0) return 'No sets are declared';
-  if (bad > 0) return bad === 1 ? '1 set needs attention' : `${bad} sets need attention`;
-  if (drifted > 0) return drifted === 1 ? '1 set has drifted' : `${drifted} sets have drifted`;
-  const counts = sets.map((set) => countsOf(set));
-  const apart = counts.reduce((sum, { total, synced }) => sum + total - synced, 0);
-  if (apart > 0)
-    return apart === 1 ? '1 object is not as declared' : `${apart.toLocaleString('en')} objects are not as declared`;
-  return sets.every(({ status }) => status === 'synced') ? 'Everything is as declared' : 'Nothing has failed';
 }
 
 function SetsCard({ sets }: { readonly sets: readonly SetStatus[] }) {
@@ -105,6 +93,7 @@ function SetRow({ set }: { readonly set: SetStatus }) {
         <span class="soft small">
           {counts.synced.toLocaleString('en')} of {counts.total.toLocaleString('en')}
         </span>
+        {counts.undeclared > 0 && <div class="soft small">{undeclaredText(counts)}</div>}
       </td>
       <td class="narrow">{set.hosts.length === 1 ? '1 host' : `${set.hosts.length} hosts`}</td>
       <td class="narrow">
