@@ -7,7 +7,7 @@ import { isMap, mapOf } from '../core/documents/json-values.ts';
 import { printable } from '../core/text/terminal-text.ts';
 import { isSecret } from '../core/documents/secret.ts';
 import { readDocument } from './documents/read-document.ts';
-import { quotedText } from './text/yaml-text.ts';
+import { quotedManifestText } from './text/yaml-text.ts';
 
 export interface WrittenExport {
   /** In the order given; each begins with `---` when it is a document. */
@@ -139,7 +139,7 @@ function render({ values, comments, remarks }: ExportedObject): string {
     const node = document.getIn(path, true);
     if (isScalar(node)) node.comment = ` ${text}`;
   }
-  return `---\n${printable(above)}${quotedText(document, { lineWidth: 0, flowCollectionPadding: true })}`;
+  return `---\n${printable(above)}${quotedManifestText(document)}`;
 }
 
 /** Writes short maps on one line, as people write devices. */

@@ -1,4 +1,5 @@
 // Chooses the revision to which several hosts roll back: one rollout of the whole fleet, since each host numbers its own. Pure.
+import { utcSecond } from '../text/times.ts';
 import type { Revision } from './revisions.ts';
 
 export interface HostHistory {
@@ -8,7 +9,7 @@ export interface HostHistory {
 }
 
 export interface FleetRevision {
-  /** `the rollout of 2030-01-31 12:00:00 ("release 12", 1a2b3c4)`. */
+  /** `the rollout of 2030-01-31T12:00:00Z ("release 12", 1a2b3c4)`. */
   readonly title: string;
   /** Its number on each host that has it. */
   readonly numbers: ReadonlyMap<string, number>;
@@ -48,7 +49,7 @@ function titleOf({ at, message, commit }: Revision): string {
     ...(commit === undefined ? [] : [commit]),
   ];
   const remark = remarks.length === 0 ? '' : ` (${remarks.join(', ')})`;
-  return `the rollout of ${at.slice(0, 19).replace('T', ' ')}${remark}`;
+  return `the rollout of ${utcSecond(at)}${remark}`;
 }
 
 /**

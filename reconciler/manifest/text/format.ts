@@ -10,6 +10,7 @@ import {
   type Document as YamlDocument,
   type Pair,
 } from 'yaml';
+import { manifestText } from './yaml-text.ts';
 
 /** Keys that come first and last; all other keys keep their order between them. */
 const first = [
@@ -39,9 +40,7 @@ export function formatManifest(text: string): FormatResult {
   if (wrong !== undefined) return { text, problem: wrong.message.split('\n', 1).join('') };
   if (documents.length === 0) return { text };
   for (const document of documents) order(document);
-  const parts = documents.map((document) =>
-    document.toString({ lineWidth: 0, indent: 2, flowCollectionPadding: true, indentSeq: true }),
-  );
+  const parts = documents.map(manifestText);
   const formatted = parts.map((part, index) => (index > 0 && !/^(---|%)/.test(part) ? `---\n${part}` : part)).join('');
   const isSame = meaningOf(formatted) === meaningOf(text) && commentsOf(formatted) === commentsOf(text);
   return isSame ? { text: formatted } : { text, problem: 'formatting it would change its meaning or lose a comment' };

@@ -1,5 +1,15 @@
 // Writes a value as YAML that is safe for a terminal: YAML escapes replace control characters, so that it reads back as the same value.
-import { Document, isScalar, stringify, visit, type CreateNodeOptions, type ToStringOptions } from 'yaml';
+import {
+  Document,
+  isMap,
+  isScalar,
+  stringify,
+  visit,
+  type CreateNodeOptions,
+  type ToStringOptions,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { isSteering, printable } from '../../core/text/terminal-text.ts';
 
 type Options = CreateNodeOptions & ToStringOptions;
@@ -9,12 +19,39 @@ export function yamlText(value: unknown, options: Options = {}): string {
   return isSteering(text) ? quotedText(new Document(value, options), options) : text;
 }
 
-/** Changes the document: scalars with control characters become double-quoted, the only style with escapes. */
-export function quotedText(document: Document, options: ToStringOptions = {}): string {
+/** Scalars with control characters become double-quoted, the only style with escapes. */
+function quotedText(document: Document, options: ToStringOptions): string {
+  quoteSteering(document);
+  return printable(document.toString(options));
+}
+
+export function quotedManifestText(document: Document): string {
+  quoteSteering(document);
+  return printable(manifestText(document));
+}
+
+function quoteSteering(document: Document): void {
   visit(document, {
     Scalar(_key, node) {
       if (isScalar(node) && typeof node.value === 'string' && isSteering(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
-  return printable(document.toString(options));
+}
+
+/** The text of a manifest as `gantry fmt` writes it: `{ type: disk }`, `[web]`, and lines of any length. Changes the document. */
+export function manifestText(document: Document): string {
+  visit(document, {
+    Collection(_key, node) {
+      padOnlyMaps(node);
+    },
+  });
+  return document.toString({ lineWidth: 0, indent: 2, flowCollectionPadding: true, indentSeq: true });
+}
+
+/** The library has one setting for the spaces inside `{ }` and `[ ]`. */
+function padOnlyMaps(node: YAMLMap | YAMLSeq): void {
+  const write = node.toString.bind(node);
+  const flowCollectionPadding = isMap(node) ? ' ' : '';
+  node.toString = (context, ...rest) =>
+    write(context === undefined ? context : { ...context, flowCollectionPadding }, ...rest);
 }

@@ -97,7 +97,7 @@ test('matches revisions of older versions by commit and message; without either 
       { host: 'a', revisions: [one, two] },
       { host: 'b', revisions: [one] },
     ]),
-  ).toMatchObject({ title: 'the rollout of 2030-01-01 00:00:00 (c1)', lacking: [] });
+  ).toMatchObject({ title: 'the rollout of 2030-01-01T00:00:00Z (c1)', lacking: [] });
   expect(previousOfFleet([{ host: 'a', revisions: [revision(1, {}), revision(2, {})] }])).toBeUndefined();
   const failed = revision(2, { rollout: 'x', outcome: 'failed' });
   const choice = previousOfFleet([

@@ -57,6 +57,7 @@ describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
     expect(second).toMatchObject({ number: 2, outcome: 'done', summary: { add: 1, change: 1, destroy: 0 } });
     const table = (await on('history', '--set', 'one')).stdout;
     expect(table).toMatch(/REVISION +WHEN +WHO/);
+    expect(table).toMatch(/\n1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ /);
     expect(table).toMatch(/\n1 .*@.* \+1 ~0 -0 +done +first of all/);
     const shown = await on('history', 'show', '1', '--set', 'one');
     expect(shown.stdout).toContain('# first of all\n');

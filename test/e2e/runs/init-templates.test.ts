@@ -34,6 +34,7 @@ test.each(Object.keys(templates))(
   async (name) => {
     const made = await gantry('init', dir, '--template', name);
     expect(made.stderr).toContain('Next: gantry plan ');
+    await gantry('fmt', '--check', dir);
     if (name === 'fleet') {
       const hosts = join(dir, 'hosts.yaml');
       writeFileSync(hosts, readFileSync(hosts, 'utf8').replace('/var/lib/gantry/unix.socket', daemon.socketPath));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { lastLines, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
 import { gapNotes } from '../../../reconciler/cli/verbs/objects/events.ts';
-import { utcSecond, utcSecondOrNever } from '../../../reconciler/cli/output/times.ts';
+import { utcSecond, utcSecondOrNever } from '../../../reconciler/core/text/times.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';

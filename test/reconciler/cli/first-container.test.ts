@@ -30,6 +30,7 @@ test.skipIf(noImage !== undefined)(
     const made = await gantry(['init', folder('one'), '--yes']);
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('http://127.0.0.1:1 is not reached')]);
     expect(made.stderr).toContain('Next: gantry shell first');
+    expect(await gantry(['fmt', '--check', folder('one')])).toMatchObject({ code: 0, stdout: '' });
     expect(await daemon.get('/1.0/containers/first')).toMatchObject({ status: 'Running', profiles: ['base'] });
     expect((await gantry(['plan', folder('one'), '--detailed-exitcode'])).code).toBe(0);
     const again = await gantry(['init', folder('one'), '--yes']);
@@ -49,6 +50,7 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
   expect(stack).toContain('server: "https://cloud-images.ubuntu.com/releases"');
   expect(stack).toContain('name: "web"');
   expect((await gantry(['validate', folder('two')])).code).toBe(0);
+  expect(await gantry(['fmt', '--check', folder('two')])).toMatchObject({ code: 0, stdout: '' });
   const other = await gantry(['init', folder('two'), '--image', 'busybox', '--yes']);
   expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('--image and --name have no effect')]);
   expect(readFileSync(join(folder('two'), 'stack.yaml'), 'utf8')).toBe(stack);

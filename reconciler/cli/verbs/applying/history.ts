@@ -3,6 +3,7 @@ import type { Context, Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Json } from '../../../core/documents/document.ts';
 import type { Revision, WrittenDocument } from '../../../core/history/revisions.ts';
+import { utcSecond } from '../../../core/text/times.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import { cutHash, holdsCuts, shownDocument } from '../../../core/history/revision-secrets.ts';
@@ -101,7 +102,7 @@ function rowOf({
   const result = outcome === 'failed' ? `failed (${failed ?? 0})` : outcome;
   return [
     String(number),
-    at.slice(0, 19).replace('T', ' '),
+    utcSecond(at),
     printable(who),
     commit === undefined ? '' : `${printable(commit).slice(0, 10)}${commit.endsWith('+') ? '+' : ''}`,
     `+${summary.add} ~${summary.change} -${summary.destroy}${partial ? ' (part)' : ''}`,

@@ -12,6 +12,7 @@ import { traceVerb } from '../../session/trace-verb.ts';
 import { loadSet } from '../../session/load-set.ts';
 import type { SetPlan } from '../../session/plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
+import { utcSecond } from '../../../core/text/times.ts';
 import { withClient } from '../../session/connect.ts';
 import { replanWhenOvertaken } from './carry-out.ts';
 import { type RollbackSource, planRollback, readRollbackSource, wantedRevision } from './plan-rollback.ts';
@@ -141,7 +142,7 @@ function numberOn(host: Host, { title, numbers }: FleetRevision): number {
 function noteRevision(own: Output, back: RollbackSource | undefined): void {
   if (back === undefined) return;
   const { number, at, who } = back.revision;
-  own.note(`Rolling back to revision ${number} of ${at.slice(0, 19).replace('T', ' ')} by ${who}${remarkOf(back)}`);
+  own.note(`Rolling back to revision ${number} of ${utcSecond(at)} by ${who}${remarkOf(back)}`);
 }
 
 const remarkOf = ({ revision: { message, commit } }: RollbackSource): string => {

@@ -14,7 +14,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
-import { utcSecondOrNever } from '../../output/times.ts';
+import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';

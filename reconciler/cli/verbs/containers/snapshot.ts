@@ -9,7 +9,7 @@ import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
-import { utcSecondOrNever } from '../../output/times.ts';
+import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';

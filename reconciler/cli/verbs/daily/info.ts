@@ -8,7 +8,7 @@ import { globalAddresses } from '../../../../server/client/wait/describe-state.t
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { utcSecondOrNever } from '../../output/times.ts';
+import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import { ownersOf, ownerText, type Owner } from './owners.ts';

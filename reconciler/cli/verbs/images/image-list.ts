@@ -6,7 +6,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
-import { utcSecond } from '../../output/times.ts';
+import { utcSecond } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 
 export const listImages: Run<HostOptions> = async (context, wanted) => {

@@ -2,7 +2,7 @@
 import type { Run, Output } from '../../session/context.ts';
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
-import { utcSecond } from '../../output/times.ts';
+import { utcSecond } from '../../../core/text/times.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { userText, type CertificateNames } from '../../../core/drift/lifecycle-changes.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';

@@ -45,7 +45,7 @@ ${basis}---
 ${image}kind: container
 name: first
 source: { type: none }
-profiles: [ base ]
+profiles: [base]
 state: stopped
 `,
   },
@@ -59,7 +59,7 @@ ${basis}---
 ${image}kind: container
 name: ${JSON.stringify(name)}
 source: { type: image, alias: ${JSON.stringify(alias)} }
-profiles: [ base ]
+profiles: [base]
 state: running
 `,
 });
@@ -77,7 +77,7 @@ description: Outlives the container
 ${image}kind: container
 name: db
 source: { type: none }
-profiles: [ base ]
+profiles: [base]
 config:
   snapshots.schedule: 0 3 * * *
   snapshots.expiry: 2w
@@ -102,7 +102,7 @@ ${basis}---
 ${image}kind: container
 name: app
 source: { type: none }
-profiles: [ base ]
+profiles: [base]
 config:
   limits.memory: $MEMORY
 state: stopped
@@ -133,7 +133,7 @@ hosts:
 ${image}kind: container
 name: app-$GANTRY_HOST_NAME
 source: { type: none }
-profiles: [ base ]
+profiles: [base]
 state: stopped
 manage:
   hosts: role=web # only there

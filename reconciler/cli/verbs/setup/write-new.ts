@@ -9,16 +9,19 @@ import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
-/** Keeps existing files. Returns the paths of the new ones. */
+/** Keeps existing files, and writes manifests as `gantry fmt` does. Returns the paths of the new ones. */
 export async function writeNew(
   context: Output,
   directory: string,
   texts: Template['files'],
 ): Promise<readonly string[]> {
-  const { manifestSchema } = await import('../../../../server/api/documents/manifest-schema.ts');
+  const [{ manifestSchema }, { formatManifest }] = await Promise.all([
+    import('../../../../server/api/documents/manifest-schema.ts'),
+    import('../../../manifest/text/format.ts'),
+  ]);
   const files: readonly (readonly [string, string])[] = [
     [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
-    ...Object.entries(texts),
+    ...Object.entries(texts).map(([file, text]) => [file, formatManifest(text).text] as const),
   ];
   const made: string[] = [];
   for (const [file, text] of files) {

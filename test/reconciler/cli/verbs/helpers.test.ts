@@ -57,7 +57,7 @@ kind: vars
     expect(formatManifest(text).text).toBe(text);
   });
 
-  test('fmt keeps the order of texts with aliases, and the meaning of our examples', () => {
+  test('fmt keeps the order of texts with aliases, and changes no example', () => {
     const aliased = 'devices:\n  root: &r { type: disk }\n  other: *r\nkind: profile\nname: x\n';
     expect(formatManifest(aliased).text).toBe(aliased);
     const examples = join(repository, 'examples');
@@ -66,7 +66,7 @@ kind: vars
     for (const file of files) {
       const formatted = formatManifest(readFileSync(join(examples, file), 'utf8'));
       expect(formatted.problem, file).toBeUndefined();
-      expect(formatManifest(formatted.text).text, file).toBe(formatted.text);
+      expect(formatted.text, file).toBe(readFileSync(join(examples, file), 'utf8'));
     }
   });
 
