@@ -13,6 +13,7 @@ import type { SetRun } from './runs/set-run.ts';
 import type { EngineClient, StepContext, StepGuard } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
+import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
 
 export interface ExecuteDeps {
   readonly client: EngineClient;
@@ -76,7 +77,7 @@ class Execution {
   #failed: string[] = [];
   #running = 0;
   /** The last profile update; these run one after another. */
-  #lastProfile: Promise<unknown> = Promise.resolve();
+  readonly #profiles = new ConcurrencyLimit(1);
   /** One step could not reach the server in all its attempts, so the others would fail as well. */
   #isUnreachable = false;
   #wake = (): void => {};
@@ -179,11 +180,8 @@ class Execution {
   }
 
   /** Real LXD updates the containers of a profile with it, and refuses that while another profile of the same container is being updated. */
-  async #inTurn<T>({ action, kind }: Step, work: () => Promise<T>): Promise<T> {
-    if (action !== 'update' || kind !== 'profile') return await work();
-    const result = this.#lastProfile.then(work);
-    this.#lastProfile = result.catch(() => undefined);
-    return await result;
+  #inTurn<T>({ action, kind }: Step, work: () => Promise<T>): Promise<T> {
+    return action === 'update' && kind === 'profile' ? this.#profiles.run(work) : work();
   }
 
   #context(step: Step, span: Span | undefined): StepContext {

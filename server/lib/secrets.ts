@@ -1,6 +1,7 @@
 // Generates, hides, hashes and compares secrets; callers decide when one is needed.
 import { hash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { inspect } from 'node:util';
+import { ConcurrencyLimit } from './shared/concurrency-limit.ts';
 
 const mask = '***';
 
@@ -56,15 +57,12 @@ export async function verifyPassword(password: string, stored: string): Promise<
 }
 
 // One at a time: each derivation takes 16 MiB and a core, and unauthenticated clients can trigger them.
-let queue: Promise<unknown> = Promise.resolve();
+const derivations = new ConcurrencyLimit(1);
 
-async function derive(password: string, salt: Buffer): Promise<Buffer> {
-  const mine = queue.then(
+const derive = (password: string, salt: Buffer): Promise<Buffer> =>
+  derivations.run(
     () =>
-      new Promise<Buffer>((resolve, reject) => {
+      new Promise((resolve, reject) => {
         scrypt(password, salt, keyBytes, cost, (error, key) => (error === null ? resolve(key) : reject(error)));
       }),
   );
-  queue = mine.catch(() => undefined);
-  return mine;
-}

@@ -1,30 +1,16 @@
 // The etcds that the members of a cluster run: which of them run one, and this host's part in changing that.
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type EtcdIssuers, writeEtcdCertificates } from '../../membership/etcd/certificates.ts';
-import type { EtcdStart } from '../../membership/etcd/etcd-flags.ts';
-import { EtcdProcess } from '../../membership/etcd/etcd-process.ts';
 import type { EtcdMembership } from '../../membership/etcd/membership.ts';
 import type { EtcdMember } from '../../membership/etcd/voters.ts';
-import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../membership/membership.ts';
+import { readMembership, writeMembership, type ClusterStore } from '../../membership/membership.ts';
 import type { Members } from '../../membership/members.ts';
-import { writeDurably } from '../../lib/durable-files.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
+import { ConcurrencyLimit } from '../../lib/shared/concurrency-limit.ts';
+import { type OwnEtcdDeps, OwnEtcdProcess } from './own-etcd-process.ts';
 import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
-import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
-import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
+import { clientOf, peerOf } from './etcd-place.ts';
+import { readEtcdNote, storeName } from './etcd-note.ts';
 import { handOver, leadHere, membershipOf, untilServing, withdrawFrom } from './etcd-link.ts';
 import { etcdChange, noteOfJoining, ProgramLook, StoreCare, votersOf } from './etcd-watch.ts';
-
-export interface OwnEtcdDeps {
-  readonly stateDir: string;
-  readonly log: Log;
-  /** The program; undefined: the one in PATH. */
-  readonly etcdPath: string | undefined;
-  /** Current issuers: who signs the etcds' certificates, and whom they trust. */
-  readonly issuers: () => EtcdIssuers;
-}
 
 /** How a member keeps the records: with a vote and a copy, with a copy, or not at all. */
 export type EtcdRole = 'vote' | 'copy' | 'none';
@@ -43,9 +29,10 @@ const lookEveryMs = { restless: 2_000, settled: 15_000 };
 const restlessMs = 30_000;
 /** How long a learner may take to catch up before the next check promotes it. */
 const promoteMs = 1_500;
+
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
-  #process: EtcdProcess | undefined;
+  readonly #own: OwnEtcdProcess;
   readonly #care: StoreCare;
   #loop: RestlessLoop | undefined;
   #unfollow: () => void = () => {};
@@ -53,10 +40,8 @@ export class OwnEtcd {
   /** Membership client for the etcds at `address`. */
   #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
-  /** Generations of the authorities that this host's etcd has trusted since its start. */
-  #trusted = '';
   /** Checks and key changes run one after another. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new ConcurrencyLimit(1);
   /** The cluster's etcds at the last check. */
   #found: readonly EtcdMember[] | undefined;
   readonly #program: ProgramLook;
@@ -65,6 +50,7 @@ export class OwnEtcd {
 
   constructor(deps: OwnEtcdDeps) {
     this.#deps = deps;
+    this.#own = new OwnEtcdProcess(deps);
     this.#care = new StoreCare(deps.log);
     this.#program = new ProgramLook(deps);
   }
@@ -72,22 +58,13 @@ export class OwnEtcd {
   /** Founds the etcd of a new cluster, at the two ports after the first member's. Throws an Error that says why etcd cannot run. */
   async found(address: string, token: string): Promise<ClusterStore> {
     const store = await this.storeFor(address, `etcd://${clientOf(address)}/${storeName}`);
-    await rm(this.#dir('etcd'), { recursive: true, force: true });
-    const noted = { name: nameOf(address), ...addressesOf(address), first: { kind: 'new' as const, token } };
-    const process = await this.#newProcess();
-    await process.start(this.#startOf(noted));
-    this.#process = process;
-    await this.#note(noted);
+    await this.#own.found(address, token);
     return store;
   }
 
   /** A member's files for reaching the etcds, signed by the current authority. */
   async storeFor(address: string, etcds: string): Promise<ClusterStore> {
-    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), this.#deps.issuers(), {
-      name: nameOf(address),
-      hosts: [hostOf(address)],
-    });
-    return { address: etcds, own: true, ca, cert, key };
+    return await this.#own.storeFor(address, etcds);
   }
 
   /** The authority, or whom it trusts, has changed: writes the files before `relink`, and restarts an etcd that trusts others than before.
@@ -95,7 +72,7 @@ export class OwnEtcd {
   async renew(address: string, relink: () => Promise<void>): Promise<void> {
     // A check in progress may wait for etcds that no longer admit this host.
     this.#closeLink();
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
       if (store?.own !== true) return;
       await leadHere(store, { isAway: this.#isAway });
@@ -104,12 +81,16 @@ export class OwnEtcd {
       await this.#care.end();
       await relink();
       const noted = await readEtcdNote(this.#deps.stateDir);
-      if (this.#process === undefined || noted === undefined) return;
-      if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
+      if (!this.#own.isThere || noted === undefined) return;
+      if (this.#own.trustsOthers) {
+        await handOver(store, noted.clientAddress, { isAway: this.#isAway });
+        await this.#own.stop();
+        if (!this.#isStopped) await this.#own.startAgain(noted);
+      }
       await untilServing(store, noted.clientAddress, {
         isAway: this.#isAway,
         // An etcd that the others removed ends by itself.
-        hasEnded: () => this.#process?.status.state === 'failed' || this.#isStopped,
+        hasEnded: () => this.#own.status.state === 'failed' || this.#isStopped,
       });
     });
   }
@@ -120,10 +101,7 @@ export class OwnEtcd {
 
   /** At daemon start, before the store is opened. The etcd of this host serves once a majority runs. */
   async resume(): Promise<void> {
-    const noted = await readEtcdNote(this.#deps.stateDir);
-    if (noted === undefined) return;
-    this.#process = await this.#newProcess();
-    await this.#process.keepRunning(this.#startOf(noted));
+    await this.#own.resume();
   }
 
   /** Keeps an etcd on the first members, whoever comes or goes; does nothing where the members run none. */
@@ -132,7 +110,7 @@ export class OwnEtcd {
     void this.#loop?.stop();
     const look = async (): Promise<Rest> => {
       try {
-        return await this.#inTurn(() => this.#look(deps));
+        return await this.#turns.run(() => this.#look(deps));
       } catch (error) {
         this.#deps.log.debug(`Looking after the etcds of the cluster failed: ${errorText(error)}`);
         this.#closeLink();
@@ -159,7 +137,7 @@ export class OwnEtcd {
   get ownWarnings(): readonly string[] {
     const { missing } = this.#program;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
-    const { state, reason } = this.#process?.status ?? {};
+    const { state, reason } = this.#own.status;
     const isDown = (state === 'failed' || state === 'waiting') && reason !== undefined;
     const ended = isDown ? [`The etcd of this member does not run: ${reason}`] : [];
     return [...own, ...ended];
@@ -186,7 +164,7 @@ export class OwnEtcd {
     this.#isStopped = true;
     await this.#endWatch();
     await this.#care.end();
-    await this.#process?.stop();
+    await this.#own.stop();
   }
 
   /** Call before this host leaves its cluster: removes its etcd. Throws if the others cannot do without. */
@@ -214,9 +192,7 @@ export class OwnEtcd {
     await this.#care.end();
     this.#found = undefined;
     this.#isLeaving = false;
-    await this.#process?.stop();
-    this.#process = undefined;
-    for (const name of ['etcd', 'etcd.json', 'tls']) await rm(this.#dir(name), { recursive: true, force: true });
+    await this.#own.forget();
   }
 
   async #look({ members, useEndpoints, maxVoters }: EtcdWatchDeps): Promise<Rest> {
@@ -229,10 +205,13 @@ export class OwnEtcd {
     this.#found = found;
     await this.#follow(membership, found, useEndpoints);
     await this.#care.begin(membership.store);
-    if (this.#process === undefined) await this.#program.look();
+    if (!this.#own.isThere) await this.#program.look();
     const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
-    if (mine === undefined && this.#process !== undefined) return await this.#removeOwn();
-    if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
+    if (mine === undefined && this.#own.isThere) {
+      await this.#own.drop();
+      return 'restless';
+    }
+    if (mine !== undefined && !this.#own.isThere) return await this.#join(here.address, found);
     const change = etcdChange(members.list(), found, maxVoters());
     if (change === undefined) return 'settled';
     if (change.do === 'add') {
@@ -271,24 +250,8 @@ export class OwnEtcd {
     this.#closeLink();
   }
 
-  /** Starts an empty etcd that replicates from the others. */
   async #join(address: string, found: readonly EtcdMember[]): Promise<Rest> {
-    const noted = noteOfJoining(address, found);
-    await rm(this.#dir('etcd'), { recursive: true, force: true });
-    await this.#note(noted);
-    this.#process = await this.#newProcess();
-    await this.#process.keepRunning(this.#startOf(noted));
-    this.#deps.log.info(`This member runs an etcd of the cluster now, at ${noted.clientAddress}`);
-    return 'restless';
-  }
-
-  /** The others have removed it. */
-  async #removeOwn(): Promise<Rest> {
-    await this.#process?.stop();
-    this.#process = undefined;
-    await rm(this.#dir('etcd.json'), { force: true });
-    await rm(this.#dir('etcd'), { recursive: true, force: true });
-    this.#deps.log.info('This member no longer runs an etcd of the cluster');
+    await this.#own.join(noteOfJoining(address, found));
     return 'restless';
   }
 
@@ -303,50 +266,5 @@ export class OwnEtcd {
     if (endpoints.length === 0 || address === membership.store.address) return;
     await writeMembership(this.#deps.stateDir, { ...membership, store: { ...membership.store, address } });
     useEndpoints(endpoints);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => {});
-    return turn;
-  }
-
-  /** etcd reads its trusted authorities only at its start. */
-  async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
-    await handOver(store, noted.clientAddress, { isAway: this.#isAway });
-    await this.#process?.stop();
-    if (this.#isStopped) return;
-    this.#process = await this.#newProcess();
-    await this.#process.keepRunning(this.#startOf(noted)).catch((error: unknown) => {
-      // The next call retries.
-      this.#trusted = '';
-      throw error;
-    });
-  }
-
-  async #trustedNow(): Promise<string> {
-    return this.#deps
-      .issuers()
-      .trusted.map(({ generation }) => generation)
-      .join();
-  }
-
-  async #newProcess(): Promise<EtcdProcess> {
-    this.#trusted = await this.#trustedNow();
-    const { log, etcdPath } = this.#deps;
-    return new EtcdProcess({ log, ...(etcdPath === undefined ? {} : { etcdPath }) });
-  }
-
-  #dir(name: string): string {
-    return join(clusterDir(this.#deps.stateDir), name);
-  }
-
-  #startOf(noted: EtcdNote): EtcdStart {
-    return etcdStartOf(this.#deps.stateDir, noted);
-  }
-
-  async #note(noted: EtcdNote): Promise<void> {
-    await mkdir(clusterDir(this.#deps.stateDir), { recursive: true, mode: 0o700 });
-    await writeDurably(etcdNotePath(this.#deps.stateDir), `${JSON.stringify(noted)}\n`, 0o600);
   }
 }

@@ -9,6 +9,7 @@ import { keyFilePath, type KeyPeer, type StoredKeys, readKeyFile, writeKeyFile }
 import { compareStates, type Keyring, type KeyState, newGeneration, trustedIn, usedIn } from './keyring.ts';
 import { openKeyring, sealKeyring } from './seal.ts';
 import { generationOf, isPlainKey, openValue, sealValue } from './vault.ts';
+import { ConcurrencyLimit } from '../../lib/shared/concurrency-limit.ts';
 
 export interface ClusterKeysDeps {
   readonly stateDir: string;
@@ -24,7 +25,7 @@ export class ClusterKeys implements Vault {
   #learned: Keyring = [];
   /** Number of this member; undefined outside a cluster. */
   #number: number | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new ConcurrencyLimit(1);
 
   constructor(deps: ClusterKeysDeps) {
     this.#deps = deps;
@@ -91,8 +92,7 @@ export class ClusterKeys implements Vault {
     this.#kept = undefined;
     this.#learned = [];
     this.#number = undefined;
-    await this.#writing;
-    await rm(keyFilePath(this.#deps.stateDir), { force: true });
+    await this.#writes.run(() => rm(keyFilePath(this.#deps.stateDir), { force: true }));
   }
 
   /** All keys of the record. Throws an Error if it is not sealed for this member. */
@@ -160,12 +160,9 @@ export class ClusterKeys implements Vault {
   /** Applies at once in memory; resolves when it is on the disk. */
   async #keep(kept: StoredKeys): Promise<void> {
     this.#kept = kept;
-    const write = async (): Promise<void> => {
+    await this.#writes.run(async () => {
       if (this.#kept !== undefined) await writeKeyFile(this.#deps.stateDir, this.#kept);
-    };
-    const written = this.#writing.then(write);
-    this.#writing = written.catch(() => {});
-    await written;
+    });
   }
 }
 

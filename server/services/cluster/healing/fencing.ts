@@ -10,6 +10,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { settingOf } from '../../shared/settings.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import type { WarningSink } from '../../warnings/warning-sink.ts';
+import { ConcurrencyLimit } from '../../../lib/shared/concurrency-limit.ts';
 
 export interface FencingDeps extends Pick<ServiceParts, 'records' | 'cluster' | 'runtime' | 'log'> {
   readonly guard: Guard;
@@ -44,7 +45,7 @@ export class Fencing {
   /** The others may know that this member is fenced. */
   #mayBePublished = false;
   #untilMs = Number.NEGATIVE_INFINITY;
-  #feeding: Promise<void> = Promise.resolve();
+  readonly #feeds = new ConcurrencyLimit(1);
   #complaint = '';
   #isGoingOn = false;
   readonly #ending = new Set<string>();
@@ -195,9 +196,7 @@ export class Fencing {
 
   /** One at a time: the last feed has the latest deadline and all names. */
   #feed(untilMs?: number): Promise<void> {
-    const feeding = this.#feeding.then(() => this.#feedNow(untilMs ?? this.#deps.cluster.heldUntilMs));
-    this.#feeding = feeding.catch(() => {});
-    return feeding;
+    return this.#feeds.run(() => this.#feedNow(untilMs ?? this.#deps.cluster.heldUntilMs));
   }
 
   async #feedNow(untilMs: number): Promise<void> {
