@@ -141,12 +141,14 @@ export const snapshotEndpoints = [
   }),
   endpoint('snapshots.get', 'GET /1.0/containers/:name/snapshots/:snapshot', 'sync', 'One snapshot.', {
     result: Snapshot,
+    etag: true,
   }),
   endpoint('snapshots.post', 'POST /1.0/containers/:name/snapshots/:snapshot', 'async', 'Rename or migrate.', {
     body: ContainerPost,
   }),
   endpoint('snapshots.put', 'PUT /1.0/containers/:name/snapshots/:snapshot', 'async', 'Change the expiry.', {
     body: SnapshotPut,
+    etag: true,
     extension: 'snapshot_expiry',
   }),
   endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.'),

@@ -21,15 +21,18 @@ export function snapshotRoutes({ snapshots, migrationDeps }: SnapshotServices) {
       );
     },
     'snapshots.create': (context) => async_(snapshots.create(context.caller, context.params.name, context.body)),
-    'snapshots.get': (context) => sync(snapshots.get(context.params.name, context.params.snapshot)),
+    'snapshots.get': (context) => {
+      const { object, etag } = snapshots.get(context.params.name, context.params.snapshot);
+      return sync(object, etag);
+    },
     'snapshots.post': ({ caller, params, body }) => {
       const { name, snapshot } = params;
       if (body.migration === true) return async_(migrateSnapshot(migrationDeps, caller, name, snapshot, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(snapshots.rename(caller, name, snapshot, body.name));
     },
-    'snapshots.put': (context) =>
-      async_(snapshots.put(context.caller, context.params.name, context.params.snapshot, context.body)),
+    'snapshots.put': ({ caller, params, body, ifMatch }) =>
+      async_(snapshots.put(caller, params.name, params.snapshot, body, ifMatch)),
     'snapshots.delete': (context) =>
       async_(snapshots.delete(context.caller, context.params.name, context.params.snapshot)),
   } satisfies Partial<RouteTable>;

@@ -16,6 +16,7 @@ import type {
   PoolDocument,
   ProfileDocument,
   ProjectDocument,
+  SnapshotDocument,
   VolumeDocument,
   VolumeSnapshotDocument,
 } from '../../records/documents.ts';
@@ -37,13 +38,14 @@ function containerEtag(c: ContainerDocument): string {
 export const etagOf = {
   container: containerEtag,
   containerMetadata: (m: ContainerMetadata) => canonicalHash(m),
+  snapshot: (s: SnapshotDocument) => canonicalHash([s.description, s.expiresAt]),
   profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
   network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
   networkAcl: (n: NetworkAclDocument) => canonicalHash([n.config, n.description, n.egress, n.ingress]),
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
   volume: (v: Pick<VolumeDocument, 'config' | 'description'>) =>
     canonicalHash([withoutServerKeys(v.config), v.description]),
-  volumeSnapshot: (s: VolumeSnapshotDocument) =>
+  volumeSnapshot: (s: Pick<VolumeSnapshotDocument, 'config' | 'description' | 'expiresAt'>) =>
     canonicalHash([withoutServerKeys(s.config), s.description, s.expiresAt ?? never.expires]),
   image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),

@@ -5,6 +5,7 @@ import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
+import { checkIfMatch, etagOf } from '../../shared/etag.ts';
 import { expand } from '../../shared/expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, anyContainer, readyContainer } from '../../shared/find-container.ts';
@@ -40,8 +41,9 @@ export class Snapshots {
     return this.#all(container).map((entry) => this.#render(container, entry));
   }
 
-  get(container: string, name: string): Snapshot {
-    return this.#render(container, this.#find(container, name));
+  get(container: string, name: string): { readonly object: Snapshot; readonly etag: string } {
+    const entry = this.#find(container, name);
+    return { object: this.#render(container, entry), etag: etagOf.snapshot(entry.document) };
   }
 
   create(caller: Caller, container: string, body: SnapshotCreate): Operation {
@@ -71,13 +73,18 @@ export class Snapshots {
     });
   }
 
-  put(caller: Caller, container: string, name: string, body: SnapshotPut): Operation {
-    this.#find(container, name);
+  put(caller: Caller, container: string, name: string, body: SnapshotPut, ifMatch: string | undefined): Operation {
+    const check = ({ document }: SnapshotEntry): void =>
+      checkIfMatch(ifMatch, etagOf.snapshot(document), 'snapshot', `${container}/${name}`);
+    check(this.#find(container, name));
     const expiry = sentExpiry(body.expires_at);
     return this.#start('Updating snapshot', container, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyContainer(this.#deps.records, container).document;
-        const { document } = this.#find(container, name);
+        const entry = this.#find(container, name);
+        // Another request may have changed it while this one waited.
+        check(entry);
+        const { document } = entry;
         changes.put('snapshots', snapshotKey(uuid, name), {
           ...document,
           expiresAt: expiry ?? document.expiresAt,

@@ -130,6 +130,37 @@ describe('changing', () => {
     expect((await daemon.call('POST', path(c), { expires_at: '2030-02-30T00:00:00Z' })).status).toBe(400);
   });
 
+  test('a change with the ETag of an earlier state is 412, and each change makes another ETag', async () => {
+    const c = await fresh();
+    await take(c, { name: 's' });
+    const etag = async (): Promise<string> => String((await daemon.call('GET', path(c, 's'))).headers.etag);
+    const put = (body: object, match: string) => daemon.call('PUT', path(c, 's'), body, { 'if-match': match });
+    const first = await etag();
+    expect(await daemon.wait((await put({ description: 'one' }, first)).body.operation)).toMatchObject({ err: '' });
+    expect((await put({ description: 'two' }, first)).status).toBe(412);
+    const second = await etag();
+    expect(second).not.toBe(first);
+    await daemon.ok('PUT', path(c, 's'), { expires_at: '2031-01-01T00:00:00Z' });
+    expect((await put({ description: 'two' }, second)).status).toBe(412);
+    expect((await put({ description: 'two' }, '*')).status).toBe(202);
+    expect(await daemon.get(path(c, 's'))).toMatchObject({ expires_at: '2031-01-01T00:00:00Z' });
+  });
+
+  test('one of many parallel changes with one ETag is made, the others fail', async () => {
+    const c = await fresh();
+    await take(c, { name: 's' });
+    const match = { 'if-match': String((await daemon.call('GET', path(c, 's'))).headers.etag) };
+    const change = async (description: string): Promise<string> => {
+      const answer = await daemon.call('PUT', path(c, 's'), { description }, match);
+      return answer.status === 202 ? (await daemon.wait(answer.body.operation)).err : String(answer.status);
+    };
+    const errors = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(change));
+    expect(errors.filter((error) => error === '')).toHaveLength(1);
+    expect(errors.filter((error) => /412|has changed|ETag/.test(error))).toHaveLength(5);
+    const { description } = await daemon.get(path(c, 's'));
+    expect(description).toBe('abcdef'[errors.indexOf('')]);
+  });
+
   test('a rename onto another is 409, to a bad name 400; else the snapshot is the same under a new name', async () => {
     const c = await fresh();
     writeFileSync(fileOf(c), 'one');
