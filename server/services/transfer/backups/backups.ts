@@ -148,9 +148,13 @@ export class Backups {
       const old = ownedBy(this.#deps.records, 'backups', uuid).filter(
         (backup) => backup.document.lifecycle === 'ready' && isExpired(backup.document.expiresAt, minute),
       );
-      for (const { name } of old) {
+      for (const { name, document } of old) {
         if (signal.aborted) return;
-        const work = (): Promise<void> => this.#dropNow(daemonCaller, owner, name);
+        const work = async (): Promise<void> => {
+          // While this waited for the owner, a client may have deleted it and made another one of this name.
+          const now = this.#deps.records.backups.get(ownedKey(uuid, name))?.document;
+          if (now?.file === document.file) await this.#dropNow(daemonCaller, owner, name);
+        };
         const operation = this.#start('Removing expired backup', undefined, owner, name, work);
         await this.#deps.operations.wait(operation.id, undefined);
       }
