@@ -12,7 +12,7 @@ import { trustLimits } from '../../auth/trust.ts';
 import { Attempts } from '../../lib/shared/attempts.ts';
 import { TrustTokens } from '../../auth/trust-tokens.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
-import { patchContainer } from '../../services/containers/update/update.ts';
+import { changeRoot } from '../../services/containers/update/update.ts';
 import { replicateImages } from '../../services/images/replicate-images.ts';
 import { NetworkAcls } from '../../services/networks/network-acls.ts';
 import { Networks } from '../../services/networks/networks.ts';
@@ -65,8 +65,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     containerVolumes: new ContainerVolumes({
       ...common,
       lists: volumes.lists,
-      changeDevices: (caller, name, devices, ifMatch) =>
-        patchContainer(containerDeps, caller, name, { devices }, ifMatch),
+      changeRoot: (caller, name, decide) => changeRoot(containerDeps, caller, name, decide),
     }),
     fencing,
     maas,

@@ -8,7 +8,7 @@ import { plainName } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { StorageVolume, StorageVolumePut, VolumeSnapshot, VolumeSnapshotPut } from '../../api/storage/volume.ts';
-import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { ContainerDocument, RootVolumeDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { ownedKey } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
@@ -27,8 +27,17 @@ import { volumeUrl } from '../shared/volume-urls.ts';
 interface Deps extends Pick<ServiceParts, 'records' | 'locks' | 'events' | 'operations'> {
   readonly pools: Pools;
   readonly lists: VolumeLists;
-  /** Changes devices of a container, with all checks of such a change. */
-  readonly changeDevices: (caller: Caller, container: string, devices: DeviceMap, ifMatch: string) => Promise<void>;
+  /** Changes the devices and the volume of a container, with all checks of a change of devices. `decide` gets the record under the lock. */
+  readonly changeRoot: (
+    caller: Caller,
+    container: string,
+    decide: (document: ContainerDocument) => RootChange,
+  ) => Promise<void>;
+}
+
+export interface RootChange {
+  readonly devices: DeviceMap;
+  readonly volume: RootVolumeDocument;
 }
 
 type Next = (now: DescribedVolume) => DescribedVolume;
@@ -37,6 +46,7 @@ interface ObjectWithEtag<T> {
   readonly etag: string;
 }
 type SnapshotPlace = readonly [pool: string, name: string, snapshot: string];
+const labelOf = ([pool, name, snapshot]: SnapshotPlace): string => `${pool}/container/${name}/${snapshot}`;
 
 export class ContainerVolumes {
   readonly #deps: Deps;
@@ -74,8 +84,8 @@ export class ContainerVolumes {
 
   getSnapshot(pool: string, name: string, snapshot: string): ObjectWithEtag<VolumeSnapshot> {
     const { uuid } = this.#need(pool, name);
-    const object = this.#render(name, { name: snapshot, document: this.#read(name, uuid, snapshot) });
-    return { object, etag: etagOf.volume(object) };
+    const document = this.#read(name, uuid, snapshot);
+    return { object: this.#render(name, { name: snapshot, document }), etag: this.#etag(name, document) };
   }
 
   /** Replaces description and config, or merges them. */
@@ -87,7 +97,8 @@ export class ContainerVolumes {
     ifMatch?: string,
   ): Promise<void> {
     const next = how === 'put' ? replacing(body) : merging(body);
-    await this.#writeSnapshot(caller, place, ifMatch, (document, now) => {
+    await this.#writeSnapshot(caller, place, (document, now) => {
+      checkIfMatch(ifMatch, etagOf.volume(now), 'snapshot', labelOf(place));
       const wanted = next(now);
       this.#check(place[0], now, wanted);
       if (wanted.config['size'] !== now.config['size'])
@@ -100,49 +111,59 @@ export class ContainerVolumes {
 
   /** Like snapshots of custom volumes: the description, and the expiry, which is that of the container's snapshot. */
   putSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    const [pool, name, snapshot] = place;
-    const { object, etag } = this.getSnapshot(pool, name, snapshot);
-    checkIfMatch(ifMatch, etag, 'snapshot', `${pool}/container/${name}/${object.name}`);
+    const [pool, name] = place;
+    checkIfMatch(ifMatch, this.getSnapshot(...place).etag, 'snapshot', labelOf(place));
     const expiry = sentExpiry(body.expires_at);
     return this.#deps.operations.start({
       description: 'Updating storage volume snapshot',
       resources: { storage_volumes: [volumeUrl(pool, 'container', name)] },
       run: () =>
-        this.#writeSnapshot(caller, place, ifMatch, (document, now) => ({
-          ...document,
-          volume: kept({ ...now, description: body.description ?? now.description }),
-          expiresAt: expiry ?? document.expiresAt,
-        })),
+        this.#writeSnapshot(caller, place, (document, now) => {
+          checkIfMatch(ifMatch, this.#etag(name, document), 'snapshot', labelOf(place));
+          const description = body.description ?? now.description;
+          return {
+            ...document,
+            volume: kept({ ...now, description }),
+            expiresAt: expiry ?? document.expiresAt,
+          };
+        }),
     });
   }
 
   async #change(caller: Caller, pool: string, name: string, next: Next, ifMatch: string | undefined): Promise<void> {
-    const { records, locks, changeDevices, events } = this.#deps;
+    const { records, locks, changeRoot, events } = this.#deps;
     this.#need(pool, name);
-    const { document } = readyContainer(records, name);
-    const now = describedVolume(records, name, document);
-    checkIfMatch(ifMatch, etagOf.volume(now), 'storage volume', `${pool}/container/${name}`);
-    const wanted = next(now);
-    this.#check(pool, now, wanted);
-    if (wanted.config['size'] !== now.config['size'])
-      await changeDevices(caller, name, resizedRoot(records, name, document, wanted), etagOf.container(document));
-    await locks.run(lockOf(name), () =>
+    /** Called again under the lock: another request may have changed it meanwhile. */
+    const decide = (
+      document: ContainerDocument,
+    ): { readonly now: DescribedVolume; readonly wanted: DescribedVolume } => {
+      const now = describedVolume(records, name, document);
+      checkIfMatch(ifMatch, etagOf.volume(now), 'storage volume', `${pool}/container/${name}`);
+      const wanted = next(now);
+      this.#check(pool, now, wanted);
+      return { now, wanted };
+    };
+    decide(readyContainer(records, name).document);
+    const isResized = await locks.run(lockOf(name), () =>
       records.retry((changes) => {
-        const entry = readyContainer(records, name);
-        const current = describedVolume(records, name, entry.document);
-        // Another request may have changed it meanwhile; this one has changed the size alone.
-        const compared = { ...current, config: withSizeOf(now, current.config) };
-        checkIfMatch(ifMatch, etagOf.volume(compared), 'storage volume', `${pool}/container/${name}`);
-        changes.put('containers', name, { ...entry.document, volume: kept(next(current)) });
+        const { document } = readyContainer(records, name);
+        const { now, wanted } = decide(document);
+        if (wanted.config['size'] !== now.config['size']) return true;
+        changes.put('containers', name, { ...document, volume: kept(wanted) });
+        return false;
       }),
     );
+    if (isResized)
+      await changeRoot(caller, name, (document) => {
+        const { wanted } = decide(document);
+        return { devices: resizedRoot(records, name, document, wanted), volume: kept(wanted) };
+      });
     events.lifecycle('storage-volume-updated', volumeUrl(pool, 'container', name), undefined, caller.requestor);
   }
 
   async #writeSnapshot(
     caller: Caller,
     [pool, name, snapshot]: SnapshotPlace,
-    ifMatch: string | undefined,
     next: (document: SnapshotDocument, now: DescribedVolume) => SnapshotDocument,
   ): Promise<void> {
     const { records, locks, events } = this.#deps;
@@ -153,7 +174,6 @@ export class ContainerVolumes {
         const document = this.#read(name, uuid, snapshot);
         if (document.lifecycle !== 'ready') throw errors.badRequest(`The snapshot ${name}/${snapshot} is busy`);
         const now = describedVolume(records, name, document);
-        checkIfMatch(ifMatch, etagOf.volume(now), 'snapshot', `${pool}/container/${name}/${snapshot}`);
         changes.put('snapshots', ownedKey(uuid, snapshot), next(document, now));
       }),
     );
@@ -182,6 +202,11 @@ export class ContainerVolumes {
     const document = this.#deps.records.snapshots.get(ownedKey(uuid, snapshot))?.document;
     if (document === undefined) throw errors.notFound('snapshot', `${container}/${snapshot}`);
     return document;
+  }
+
+  #etag(container: string, document: SnapshotDocument): string {
+    const { expiresAt } = document;
+    return etagOf.volumeSnapshot({ ...describedVolume(this.#deps.records, container, document), expiresAt });
   }
 
   #render(container: string, { name, document }: OwnedRecord<'snapshots'>): VolumeSnapshot {
@@ -216,11 +241,6 @@ const own = (config: Record<string, string>): Record<string, string> =>
 /** The root disk keeps the size. */
 function kept({ description, config }: DescribedVolume): NonNullable<ContainerDocument['volume']> {
   return { description, config: Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'size')) };
-}
-
-function withSizeOf({ config: { size } }: DescribedVolume, config: Record<string, string>): Record<string, string> {
-  const { size: _now, ...rest } = config;
-  return size === undefined ? rest : { ...rest, size };
 }
 
 const ofCustomOnly = ({ config }: DescribedVolume): Problem[] =>

@@ -75,6 +75,19 @@ export async function patchContainer(
   await change(deps, caller, name, ifMatch, (document) => merged(deps, name, document, body));
 }
 
+/** Changes devices and the root volume. `decide` gets the record under the lock. */
+export async function changeRoot(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  decide: (document: ContainerDocument) => Required<Pick<ContainerDocument, 'devices' | 'volume'>>,
+): Promise<void> {
+  await change(deps, caller, name, undefined, (document) => {
+    const { devices, volume } = decide(document);
+    return { ...merged(deps, name, document, { devices }), volume };
+  });
+}
+
 function checkDevices({ records }: UpdateDeps, name: string, { devices }: ContainerPut): Promise<void> {
   const { document } = anyContainer(records, name);
   return refuseUnmountable(records, name, replaceDevices(devices), document.devices);
@@ -123,10 +136,11 @@ async function applyUpdate(
     await deps.running.apply(name, before.devices);
   } catch (error) {
     const { devices: refused } = deps.view.expanded(readyContainer(deps.records, name));
-    const { architecture, profiles, ephemeral, config, devices, description } = original.document;
+    const { architecture, profiles, ephemeral, config, devices, description, volume } = original.document;
     await deps.records.retry((changes) => {
-      const { document } = readyContainer(deps.records, name);
-      const previous = { ...document, architecture, profiles, ephemeral, config, devices, description };
+      const { volume: _changed, ...document } = readyContainer(deps.records, name).document;
+      const settings = { architecture, profiles, ephemeral, config, devices, description };
+      const previous = { ...document, ...settings, ...(volume === undefined ? {} : { volume }) };
       changes.put('containers', name, reserve(name, previous));
     });
     await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));

@@ -125,6 +125,9 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
     await daemon.ok('PUT', below, { description: 'kept', expires_at });
     expect(await daemon.get(below)).toMatchObject({ description: 'kept', expires_at });
     expect((await daemon.get(`/1.0/containers/${name}/snapshots/s`)).expires_at).toBe(expires_at);
+    const match = { 'if-match': String((await daemon.call('GET', below)).headers.etag) };
+    await daemon.ok('PUT', below, { expires_at: '2031-01-02T03:04:05Z' });
+    expect((await daemon.call('PUT', below, { expires_at }, match)).status).toBe(412);
     expect(await daemon.get(volumeOf(pool, name))).toMatchObject({ description: '', config: {} });
     expect((await daemon.call('GET', volumeOf(pool, name, 'none'))).status).toBe(404);
     expect((await daemon.call('GET', volumeOf(pool, name, 'snapshots', 'none'))).status).toBe(404);
@@ -164,6 +167,34 @@ test('a directory without project quotas has no size, and says what has', async 
   const answer = await daemon.call('PATCH', volumeOf('dir', name), { config: { size: '10MiB' } });
   expect(problem(answer)).toMatch(/^400 .*pool dir cannot limit a volume: use a pool of driver btrfs/);
 });
+
+test.runIf(noBtrfs === undefined)(
+  'a change of size keeps parallel changes of the container, and none of them is refused',
+  async () => {
+    const name = await made('btrfs', { size: '30MiB' });
+    const path = volumeOf('btrfs', name);
+    const answers = await Promise.all([
+      daemon.call('PATCH', `/1.0/containers/${name}`, { description: 'parallel' }),
+      daemon.call('PATCH', path, { config: { size: '40MiB', 'user.size': '40' } }),
+      daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'user.a': '1' } }),
+      daemon.call('PATCH', path, { config: { size: '50MiB' }, description: 'larger' }),
+      daemon.call('PATCH', path, { config: { 'user.b': '2' } }),
+    ]);
+    expect(answers.map(problem)).toEqual(answers.map(() => expect.stringMatching(/^200/)));
+    const { size, ...config } = (await daemon.get(path)).config;
+    expect(['40MiB', '50MiB']).toContain(size);
+    expect(config).toEqual({ 'user.size': '40', 'user.b': '2' });
+    expect((await daemon.get(path)).description).toBe('larger');
+    expect(await daemon.get(`/1.0/containers/${name}`)).toMatchObject({
+      description: 'parallel',
+      config: { 'user.a': '1' },
+    });
+    const headers = { 'if-match': String((await daemon.call('GET', path)).headers.etag) };
+    const resized = ['60MiB', '70MiB'].map((next) => daemon.call('PATCH', path, { config: { size: next } }, headers));
+    const statuses = (await Promise.all(resized)).map(({ status }) => status);
+    expect(statuses.toSorted((one, other) => one - other)).toEqual([200, 412]);
+  },
+);
 
 test.runIf(noBtrfs === undefined)('size is that of the root disk, also of one that a profile brings', async () => {
   const name = await made('btrfs', { size: '30MiB' });
