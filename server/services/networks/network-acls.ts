@@ -120,8 +120,10 @@ export class NetworkAcls {
         // After a crash before this, the next start applies the recorded rules to networks.
         await this.#apply(name);
       } catch (error) {
-        await this.#takeBack(name, wanted, before);
-        await this.#apply(name);
+        await this.#undo(name, wanted, before).catch((failed: unknown) => {
+          const change = `The failed change of the network ACL ${name}`;
+          this.#deps.log.error(`${change} (${errorText(error)}) could not be undone: ${errorText(failed)}`);
+        });
         throw error;
       }
     });
@@ -143,6 +145,11 @@ export class NetworkAcls {
       changes.put('networkAcls', name, wanted);
       return { before, wanted };
     });
+  }
+
+  async #undo(name: string, wanted: NetworkAclDocument, before: NetworkAclDocument): Promise<void> {
+    await this.#takeBack(name, wanted, before);
+    await this.#apply(name);
   }
 
   /** A change that another member made meanwhile stays. */

@@ -5,6 +5,7 @@ import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
 import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkState } from '../../drivers/network/driver.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
@@ -195,10 +196,17 @@ export class Networks {
     try {
       await this.#deps.network.up(networkSpec(this.#deps.records, name, wanted.config), new AbortController().signal);
     } catch (error) {
-      await this.#commit(name, before);
-      await this.#deps.network.up(networkSpec(this.#deps.records, name, before.config), new AbortController().signal);
+      await this.#undo(name, before).catch((failed: unknown) => {
+        const change = `The failed change of the network ${name}`;
+        this.#deps.log.error(`${change} (${errorText(error)}) could not be undone: ${errorText(failed)}`);
+      });
       throw error;
     }
+  }
+
+  async #undo(name: string, before: NetworkDocument): Promise<void> {
+    await this.#commit(name, before);
+    await this.#deps.network.up(networkSpec(this.#deps.records, name, before.config), new AbortController().signal);
   }
 
   /** Runs `work` with the config whose subnets are chosen, checked and reserved until its end, so that concurrent creations never get one

@@ -66,3 +66,29 @@ test('one of two replacements with the same ETag at two members wins, and the ot
     await expect.poll(() => two.get('web').etag).toBe(one.get('web').etag);
   }
 });
+
+test('a change that fails and cannot be undone throws why it failed, and logs both reasons', async () => {
+  const records = await Records.open(openMemoryStore());
+  const reasons: string[] = [];
+  const lines: string[] = [];
+  const acls = new NetworkAcls({
+    records,
+    network: {
+      setRules: () => {
+        const reason = reasons.shift();
+        return reason === undefined ? Promise.resolve() : Promise.reject(new Error(reason));
+      },
+    },
+    events: new EventHub(systemClock()),
+    locks: new KeyedMutex(),
+    log: { ...silentLog, error: (line) => void lines.push(line) },
+  });
+  await acls.create(daemonCaller, { name: 'web', ingress: [], egress: [], config: {} });
+  const config = { 'security.acls': 'web', 'ipv4.address': '10.1.2.1/24' };
+  const network = { v: 1, description: '', type: 'bridge', config, lifecycle: 'ready' } as const;
+  await records.commit((changes) => changes.put('networks', 'br0', network));
+  reasons.push('the first reason', 'the second reason');
+  await expect(acls.patch(daemonCaller, 'web', { ingress: [rule(80)] }, undefined)).rejects.toThrow('the first reason');
+  expect(lines).toEqual([expect.stringMatching(/web.*the first reason.*could not be undone.*the second reason/)]);
+  expect(acls.get('web').object.ingress).toEqual([]);
+});

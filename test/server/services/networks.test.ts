@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { DriverError } from '../../../server/drivers/driver-error.ts';
 import {
   createContainer,
   type Json,
@@ -37,6 +38,32 @@ const get = (name: string): Promise<Json> => daemon.get(`/1.0/networks/${name}`)
 const paths = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
 const nicOn = (parent: string, more: object = {}): object => ({
   eth0: { type: 'nic', nictype: 'bridged', parent, name: 'eth0', ...more },
+});
+
+test('a change that fails and cannot be undone answers why it failed; the log has both reasons', async () => {
+  const reasons: string[] = [];
+  const own = await makeSeeded({
+    adapt: (host) => {
+      const { network } = host;
+      const up = network.up.bind(network);
+      network.up = async (spec, signal) => {
+        const reason = reasons.shift();
+        if (reason !== undefined) throw new DriverError('Failed', reason);
+        await up(spec, signal);
+      };
+      return host;
+    },
+  });
+  onTestFinished(() => own.cleanUp());
+  const config = plain();
+  expect((await own.call('POST', '/1.0/networks', { name: 'own0', config })).status).toBe(200);
+  reasons.push('the first reason', 'the second reason');
+  const answer = await own.call('PATCH', '/1.0/networks/own0', { config: { 'ipv4.nat': 'true' } });
+  expect([answer.status >= 400, answer.bytes.toString()]).toEqual([true, expect.stringContaining('the first reason')]);
+  expect(answer.bytes.toString()).not.toContain('the second reason');
+  const lines = own.logged.filter((line) => line.startsWith('error: The failed change of the network own0'));
+  expect(lines).toEqual([expect.stringMatching(/the first reason.*could not be undone.*the second reason/)]);
+  expect((await own.get('/1.0/networks/own0')).config).toEqual(config);
 });
 
 describe('creating a network', () => {
