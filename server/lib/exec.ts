@@ -1,6 +1,7 @@
 // Runs a host program with an argv (never a shell line), a time limit and limited output.
 import { confined, mortal, type Confinement } from './confined.ts';
 import { programEnv } from './program-env.ts';
+import { whenAborted } from './shared/abort-calls.ts';
 import { startProgram } from './start-program.ts';
 
 export interface ExecOptions {
@@ -72,14 +73,14 @@ export async function exec(
     }, options.timeoutMs ?? 30_000);
     const giveUp = (why: string): void => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      withdraw?.();
       reject(new ExecError(`cannot run ${file}: ${why}`, argv, -1, err.text()));
     };
     const abort = (): void => {
       child.kill('SIGKILL');
       giveUp(`it was told to stop${becauseOf(signal?.reason)}`);
     };
-    signal?.addEventListener('abort', abort, { once: true });
+    const withdraw = signal && whenAborted(signal, abort);
     if (signal?.aborted === true) abort();
     child.on('error', ({ message }) => giveUp(message));
     let ended = false;
@@ -87,7 +88,7 @@ export async function exec(
       if (ended) return;
       ended = true;
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      withdraw?.();
       child.stdout?.destroy();
       child.stderr?.destroy();
       const stderr = err.text();

@@ -5,6 +5,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ExecError, type ExecResult } from '../../lib/exec.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
+import { whenAborted } from '../../lib/shared/abort-calls.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts';
 
@@ -38,17 +39,15 @@ export async function runTool(
   signal?.throwIfAborted();
   const limits = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
   return new Promise((resolve, reject) => {
-    const child = execFile(
-      path,
-      args,
-      { env: programEnv, ...limits, ...(signal && { signal }) },
-      (error, stdout, stderr) => {
-        const code = error === null ? 0 : Number(error.code ?? -1);
-        if (signal?.aborted === true) reject(signal.reason as Error);
-        else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
-        else reject(failure(tool, [path, ...args], error, stderr));
-      },
-    );
+    const child = execFile(path, args, { env: programEnv, ...limits }, (error, stdout, stderr) => {
+      withdraw?.();
+      const code = error === null ? 0 : Number(error.code ?? -1);
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
+      else reject(failure(tool, [path, ...args], error, stderr));
+    });
+    // Many networks that come up together share one signal: `execFile` would add a listener to it for each program.
+    const withdraw = signal && whenAborted(signal, () => child.kill('SIGKILL'));
     child.stdin?.on('error', () => {}); // it may end before reading all of its input; its exit code decides
     child.stdin?.end(options.input ?? '');
   });

@@ -1,6 +1,6 @@
 // Host programs: complete output, limits, and a grandchild with open pipes delays no caller for long.
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts';
@@ -21,6 +21,14 @@ describe.each([
   ...(quick === undefined ? [] : [{ how: 'by posix_spawn', way: quick }]),
 ])('exec $how', ({ way }) => {
   beforeEach(() => startProgramsBy(way));
+
+  test('many programs at once add one listener to their signal, which goes with the last of them', async () => {
+    const { signal } = new AbortController();
+    const runs = Array.from({ length: 12 }, () => exec(['sleep', '0.1'], {}, signal));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await Promise.all(runs);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
 
   test('returns the complete output, also with many programs at once', async () => {
     const runs = Array.from({ length: 64 }, (_, index) =>
