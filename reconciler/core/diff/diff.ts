@@ -188,16 +188,20 @@ const isEmptyList = (value: Json): boolean => Array.isArray(value) && value.leng
 function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {
   const now = Array.isArray(live) ? (live as readonly Json[]) : [];
   const then = Array.isArray(wanted) ? (wanted as readonly Json[]) : [];
-  const isSameSet = now.length === then.length && now.every((item) => then.includes(item));
-  if (walk.kind.unordered?.includes(field) === true && isSameSet) return;
+  if (walk.kind.unordered?.includes(field) === true && isSameSet(now, then)) return;
   if (now.length !== then.length || now.some((item, index) => !isSameItem(item, then[index])))
     add(walk, [field], now, then);
 }
 
-/** Compares maps in any order; an empty member counts as absent. */
+/** Servers may drop items that occur twice. */
+const isSameSet = (a: readonly Json[], b: readonly Json[]): boolean =>
+  a.every((item) => b.includes(item)) && b.every((item) => a.includes(item));
+
+/** Compares maps in any order; an empty member counts as absent, and servers drop spaces around the text of a member. */
 function isSameItem(a: Json, b: Json | undefined): boolean {
   if (!isMap(a) || !isMap(b)) return a === b;
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => asText(a[name]) === asText(b[name]));
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => asText(a[name]).trim() === asText(b[name]).trim());
 }
 
 function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {

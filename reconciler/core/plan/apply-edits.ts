@@ -43,7 +43,9 @@ export const isStale = (live: object, step: UpdateStep): boolean => stalePaths(l
 export function stalePaths(live: object, step: UpdateStep): readonly string[] {
   const stale = step.edits.filter((edit) => {
     const now = valueAt(live as JsonObject, edit.segments);
-    return !sameValue(edit.path, now, edit.before) && !sameValue(edit.path, now, edit.after);
+    // The key alone, as when the plan was made: `parent` of a device is compared as a name.
+    const key = edit.segments.at(-1) ?? '';
+    return !sameValue(key, now, edit.before) && !sameValue(key, now, edit.after);
   });
   return stale.map(({ path }) => path);
 }
@@ -55,7 +57,7 @@ const emptyIsAbsent = (value: Json | undefined): Json | undefined =>
 function sameValue(key: string, left: Json | undefined, right: Json | undefined): boolean {
   const a = emptyIsAbsent(left);
   const b = emptyIsAbsent(right);
-  if (typeof a === 'string' && typeof b === 'string') return sameText(key.slice(key.indexOf('.') + 1), a, b);
+  if (typeof a === 'string' && typeof b === 'string') return sameText(key, a, b);
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   if (Array.isArray(a) || Array.isArray(b)) return JSON.stringify(a) === JSON.stringify(b);
   const [x, y] = [a as JsonObject, b as JsonObject];

@@ -8,7 +8,14 @@ import { parseIgnore } from '../../../reconciler/core/ownership/ignored-paths.ts
 import { coreKind } from '../../../reconciler/core/kinds/index.ts';
 import { isSecret } from '../../../reconciler/core/documents/secret.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
-import { liveContainer, liveNetwork, livePool, liveProfile } from '../../support/fakes/worlds.ts';
+import {
+  liveAcl,
+  liveCertificate,
+  liveContainer,
+  liveNetwork,
+  livePool,
+  liveProfile,
+} from '../../support/fakes/worlds.ts';
 
 const diff = (kind: KindName, values: JsonObject, live: object, ignore: readonly string[] = []) =>
   diffObject(coreKind(kind), values, live, parseIgnore(ignore));
@@ -161,6 +168,43 @@ describe('edits', () => {
     expect(isStale(now({ 'user.a': '1', 'user.z': 'z' }), step)).toBe(false);
     expect(isStale(now({ 'user.a': '3' }), step)).toBe(true);
     expect(isStale(now({}), step)).toBe(true);
+  });
+});
+
+test('a step is done only if the diff shows no change: names of a device are compared exactly', () => {
+  const nic = { type: 'nic', nictype: 'bridged', parent: '01', 'limits.ingress': '10Mbit' };
+  const live = liveContainer('c', { devices: { eth0: nic } });
+  const wanted = { devices: { eth0: { ...nic, parent: '1', 'limits.ingress': '10000kbit' } } };
+  const { changes } = diff('container', wanted, live);
+  expect(changes.map(({ path }) => path)).toEqual(['devices.eth0.parent']);
+  const object = { address: 'container/c', kind: 'container', name: 'c' } as const;
+  const step = { id: 's', action: 'update', edits: changes, ...object, needs: [], timeoutMs: 1 } as const;
+  expect(isStale(live, step)).toBe(false);
+  const done = { ...step, edits: changes.map((edit) => ({ ...edit, before: edit.after })) };
+  expect(isStale(live, done)).toBe(true);
+  expect(isStale(putBody('container', live, changes), done)).toBe(false);
+});
+
+describe('lists', () => {
+  test.each([
+    [['a', 'a'], ['a', 'b'], true],
+    [['a', 'b'], ['a', 'a'], true],
+    [['a', 'b'], ['b', 'a'], false],
+    [['a'], ['a', 'a'], false],
+    [['a', 'a', 'b'], ['b', 'a'], false],
+    [[], ['a'], true],
+  ])('projects of a certificate are a set: %j wanted as %j changes them: %s', (now, wanted, isChanged) => {
+    const live = liveCertificate('f'.repeat(64), { restricted: true, projects: now });
+    const found = paths('certificate', { restricted: true, projects: wanted }, live);
+    expect(found).toEqual(isChanged ? ['projects'] : []);
+  });
+
+  test('spaces around the texts of a rule, which servers drop, are no change; those between words are one', () => {
+    const rule = { action: 'allow', state: 'enabled', description: 'two words', source: '10.0.0.1' } as const;
+    const live = liveAcl('web', { ingress: [rule] });
+    expect(paths('network_acl', { ingress: [{ ...rule, source: ' 10.0.0.1 ', destination: '' }] }, live)).toEqual([]);
+    expect(paths('network_acl', { ingress: [{ ...rule, description: 'twowords' }] }, live)).toEqual(['ingress']);
+    expect(paths('network_acl', { ingress: [rule, rule] }, live)).toEqual(['ingress']);
   });
 });
 
