@@ -46,6 +46,8 @@ export class SetRevisions {
   readonly #deps: SetRevisionsDeps;
   #problems: readonly string[] = [];
   #offered: string | undefined;
+  /** A revision that could not be stored as the current one. */
+  #unstored: string | undefined;
   /** The newest revision of its source; taken when a rollback ends. */
   #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
@@ -158,7 +160,11 @@ export class SetRevisions {
     this.#newest = next;
     if (state.pin !== undefined) return;
     const isGiven = this.#deps.hosts.every(({ target }) => target !== undefined);
-    if (next.revision === state.current?.revision && isGiven) return;
+    if (next.revision === state.current?.revision && isGiven && next.revision !== this.#unstored) {
+      // A source that went back to the revision in force: nothing is refused any more.
+      this.#problems = [];
+      return;
+    }
     const start: StartPart = { kind: 'sync', reason: 'commit', by: next.who ?? 'unknown' };
     await this.#inTurn(() => this.#take(next, start, signal));
   }
@@ -176,10 +182,22 @@ export class SetRevisions {
     this.#problems = [];
     // No further host gets the old revision.
     this.#deps.rollouts.stop(newerCame);
-    await this.#deps.stored.advance(next);
+    await this.#store(next);
     const { message } = next;
     this.#fromVault = loaded.fromVault ?? new Map();
     this.#deps.rollouts.start(next.revision, loaded, { ...start, ...(message === undefined ? {} : { message }) });
+  }
+
+  /** A failure is thrown; the next check of the source offers the revision again. */
+  async #store(next: KnownRevision): Promise<void> {
+    try {
+      await this.#deps.stored.advance(next);
+      this.#unstored = undefined;
+    } catch (error) {
+      this.#unstored = next.revision;
+      this.#offered = undefined;
+      throw error;
+    }
   }
 
   #refuse({ revision }: KnownRevision, problems: readonly string[]): void {

@@ -1,0 +1,77 @@
+// Revisions that a set takes from its source, when the source goes back and when the state cannot be stored.
+import { mkdir, mkdtemp, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { SetConfig } from '../../../reconciler/controller/config/config.ts';
+import { sealWith } from '../../../reconciler/controller/sets/digest-key.ts';
+import type { HostTarget } from '../../../reconciler/controller/sets/on-host/host-target.ts';
+import type { SetOnHost } from '../../../reconciler/controller/sets/on-host/set-on-host.ts';
+import type { Rollouts } from '../../../reconciler/controller/sets/rollouts.ts';
+import { SetRevisions } from '../../../reconciler/controller/sets/set-revisions.ts';
+import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
+import type { Source } from '../../../reconciler/controller/sources/source.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+
+async function begun() {
+  const folder = tempFolder('gantry-revisions-');
+  const stored = new StoredSet(folder, 'web', { seal: sealWith('k'.repeat(43)) });
+  await stored.load();
+  const host = { name: 'h1', target: undefined as HostTarget | undefined };
+  const link = { host: { name: 'h1', address: 'unix:///x', groups: [], labels: {}, vars: {} } };
+  const hosts = [Object.assign(host, { link })] as unknown as readonly SetOnHost[];
+  const started: string[] = [];
+  const start: Rollouts['start'] = (revision, loaded) => {
+    started.push(revision);
+    const own = loaded.hosts.get('h1');
+    if (own !== undefined) host.target = { revision, loaded: own, secrets: loaded.secrets };
+    return undefined;
+  };
+  const checkout = async (revision: string) => {
+    const dir = await mkdtemp(join(folder, 'files-'));
+    const kind = revision.startsWith('bad') ? 'nonsense' : 'profile';
+    await writeFile(join(dir, 'set.yaml'), `kind: ${kind}\nname: p\ndescription: ${revision}\n`);
+    return { dir };
+  };
+  const refused: string[] = [];
+  const revisions = new SetRevisions({
+    config: { name: 'web', path: '.', variables: {}, hosts: [] } as unknown as SetConfig,
+    source: { checkout } as unknown as Source,
+    stored,
+    hosts,
+    rollouts: { start, stop: () => {} },
+    isActive: () => true,
+    seal: sealWith('k'.repeat(43)),
+    onRefused: (revision) => void refused.push(revision),
+    onError: () => {},
+    onWarning: () => {},
+    nowMs: () => 0,
+  });
+  const offer = (revision: string): Promise<void> =>
+    revisions.offer({ revision, at: '2026-01-01T00:00:00Z' }, new AbortController().signal);
+  return { folder, stored, revisions, started, refused, offer };
+}
+
+test('a source that goes back from a broken revision to the one in force has no problems any more', async () => {
+  const { revisions, started, refused, offer } = await begun();
+  await offer('r0');
+  await offer('bad1');
+  expect(revisions.problems).not.toEqual([]);
+  await offer('r0');
+  expect([revisions.problems, started]).toEqual([[], ['r0']]);
+  await offer('bad1');
+  expect(refused).toEqual(['bad1', 'bad1']);
+});
+
+test('a revision whose state cannot be stored is taken as soon as it can', async () => {
+  const { folder, stored, started, offer } = await begun();
+  await offer('r0');
+  const obstacle = join(folder, 'sets/web/state.json.new');
+  await mkdir(obstacle);
+  await expect(offer('r1')).rejects.toThrow('EISDIR');
+  await expect(offer('r1')).rejects.toThrow('EISDIR');
+  expect(started).toEqual(['r0']);
+  await rmdir(obstacle);
+  await offer('r1');
+  await offer('r1');
+  expect([started, stored.wanted]).toEqual([['r0', 'r1'], 'r1']);
+});
