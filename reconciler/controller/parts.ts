@@ -9,6 +9,7 @@ import { GeneratorWork } from './generators/generator-work.ts';
 import type { HostLink } from './hosts/host-link.ts';
 import { AskedNotes } from './hosts/asked-notes.ts';
 import { Lease } from './hosts/lease.ts';
+import { steadyClock } from './hosts/steady-clock.ts';
 import type { Notifier } from './notify/notice.ts';
 import type { ConfigChanges, Configuration, Difference } from './reload/changes.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -71,6 +72,7 @@ export class Parts implements PartsInUse {
       name: config.name,
       links: [...this.links.values()],
       nowMs,
+      steadyMs: steadyClock(nowMs, () => performance.now()),
       onChange: (isActive) => {
         hub.log(
           'info',

@@ -76,7 +76,8 @@ export class HostClaim {
   /** Renews the claim from time to time, also while nothing changes. Leaves a claim of another controller alone. */
   async renew(signal: AbortSignal): Promise<void> {
     const { set, own, nowMs } = this.#deps;
-    if (nowMs() - this.#renewedMs < claimMs / 4) return;
+    // After the clock was set back, other controllers would count the claim as one of a wrong clock.
+    if (Math.abs(nowMs() - this.#renewedMs) < claimMs / 4) return;
     const atMs = nowMs();
     await this.#change((config) => {
       const found = claimIn(config, this.#key);

@@ -21,6 +21,8 @@ export interface LeaseDeps {
   /** In the order of the hosts file. */
   readonly links: readonly HostLink[];
   readonly nowMs: () => number;
+  /** Never set back, unlike `nowMs`: how long locks hold. */
+  readonly steadyMs: () => number;
   readonly onChange: (isActive: boolean) => void;
 }
 
@@ -45,7 +47,7 @@ export class Lease {
   }
 
   get isActive(): boolean {
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.steadyMs();
     return 2 * this.#claims.filter(({ untilMs }) => untilMs > nowMs).length > this.#claims.length;
   }
 
@@ -117,20 +119,21 @@ export class Lease {
       set: noteSetOf(this.#deps.name),
       id: this.#id,
       nowMs: this.#deps.nowMs,
+      steadyMs: this.#deps.steadyMs,
       mayTake: () => this.#mayTake(),
-      rests: () => this.#deps.nowMs() < this.#restsUntilMs,
+      rests: () => this.#deps.steadyMs() < this.#restsUntilMs,
     });
   }
 
   #mayTake(): boolean {
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.steadyMs();
     if (this.isActive) return true;
     return nowMs >= Math.max(this.#restsUntilMs, this.#othersUntilMs) && !this.isTaken;
   }
 
   /** Releases the locks for a while when they are too few: they only keep other controllers from becoming active. */
   #giveWay(): void {
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.steadyMs();
     const hasSome = this.#claims.some(({ untilMs }) => untilMs > nowMs);
     if (this.isActive || !hasSome) {
       this.#fewSinceMs = undefined;
@@ -161,6 +164,7 @@ interface ClaimDeps {
   readonly set: string;
   readonly id: string;
   readonly nowMs: () => number;
+  readonly steadyMs: () => number;
   /** A free lock may be taken. */
   readonly mayTake: () => boolean;
   /** An own lock is released. */
@@ -175,7 +179,7 @@ class Claim {
   wasAsked = false;
   readonly #deps: ClaimDeps;
   readonly #watch: LockWatch;
-  /** By the clock of this process; counted from before the write. */
+  /** By the steady clock of this process; counted from before the write. */
   untilMs = 0;
   /** Another controller has the lock until then, as far as this one knows. */
   othersUntilMs = 0;
@@ -188,11 +192,11 @@ class Claim {
     this.link = link;
     this.asked = new Promise((resolve) => (this.#noteAsked = resolve));
     this.#deps = deps;
-    this.#watch = new LockWatch(ttlMs / 3 + 1000, deps.nowMs);
+    this.#watch = new LockWatch(ttlMs / 3 + 1000, deps.steadyMs);
   }
 
   get isOthers(): boolean {
-    return this.othersUntilMs > this.#deps.nowMs();
+    return this.othersUntilMs > this.#deps.steadyMs();
   }
 
   begin(onBeat: () => void, end: AbortSignal): void {
@@ -209,7 +213,7 @@ class Claim {
   }
 
   async #run(onBeat: () => void, signal: AbortSignal): Promise<void> {
-    const { nowMs } = this.#deps;
+    const { steadyMs } = this.#deps;
     while (!signal.aborted) {
       if (this.link.isOnline) {
         await this.#beat().catch(() => undefined);
@@ -217,28 +221,30 @@ class Claim {
         this.#noteAsked();
       }
       onBeat();
-      await pause(this.untilMs > nowMs() ? beatMs : 500, signal).catch(() => undefined);
+      await pause(this.untilMs > steadyMs() ? beatMs : 500, signal).catch(() => undefined);
     }
-    if (!this.#isKept && this.untilMs > nowMs()) await this.#release().catch(() => undefined);
+    if (!this.#isKept && this.untilMs > steadyMs()) await this.#release().catch(() => undefined);
     this.untilMs = 0;
   }
 
   async #beat(): Promise<void> {
-    const { id, nowMs, mayTake, rests } = this.#deps;
-    const beganMs = nowMs();
+    const { id, nowMs, steadyMs, mayTake, rests } = this.#deps;
+    const beganMs = steadyMs();
+    const atMs = nowMs();
     let isOurs = false;
     await this.#change((found) => {
       isOurs = false;
       if (found?.id === id) {
         if (rests()) return 'none';
         isOurs = true;
-        return renewed(found, beganMs, ttlMs);
+        return renewed(found, atMs, ttlMs);
       }
-      const isTaken = found !== undefined && !isFree(found, this.#watch, beganMs);
+      const isTaken =
+        found !== undefined && !isFree(found, this.#watch, atMs) && !this.#watch.isUnrenewed(found, ttlMs);
       this.holder = found?.who;
       this.othersUntilMs = isTaken ? beganMs + ttlMs : 0;
       isOurs = !isTaken && mayTake();
-      return isOurs ? newLock(id, beganMs, ttlMs) : undefined;
+      return isOurs ? newLock(id, atMs, ttlMs) : undefined;
     });
     this.untilMs = isOurs ? beganMs + ttlMs : 0;
   }

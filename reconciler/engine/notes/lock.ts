@@ -100,11 +100,11 @@ export class LockWatch {
     this.#graceMs = graceMs;
     this.#nowMs = nowMs;
   }
-  isUnrenewed(lock: Lock): boolean {
+  isUnrenewed(lock: Lock, forMs = this.#graceMs): boolean {
     const seen = `${lock.id} ${lock.beat}`;
     if (seen !== this.#seen) this.#sinceMs = this.#nowMs();
     this.#seen = seen;
-    return this.#nowMs() - this.#sinceMs >= this.#graceMs;
+    return this.#nowMs() - this.#sinceMs >= forMs;
   }
 }
 

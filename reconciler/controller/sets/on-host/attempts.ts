@@ -25,8 +25,10 @@ export class Attempts {
     return this.#failed;
   }
 
-  get againAtMs(): number {
-    return this.#againAtMs;
+  /** The time until the next try may begin; not above 0 when it may. A clock that was set back prolongs no pause. */
+  waitMs(nowMs: number): number {
+    const leftMs = this.#againAtMs - nowMs;
+    return leftMs > Math.max(this.#retry.longestMs, waitPauseMs) ? 0 : leftMs;
   }
 
   /** Called for new documents: earlier failures say nothing about them. */

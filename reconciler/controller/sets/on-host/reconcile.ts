@@ -122,7 +122,7 @@ export class HostReconciler {
   async #isFollowed(target: HostTarget, show: (state: HostState) => void, signal: AbortSignal): Promise<boolean> {
     const { hooks, link, display, nowMs } = this.#deps;
     if (hooks === undefined) return true;
-    if (this.attempts.againAtMs > nowMs()) {
+    if (this.attempts.waitMs(nowMs()) > 0) {
       show(display.state);
       return false;
     }
@@ -172,7 +172,7 @@ export class HostReconciler {
       calmMs: compared.calmMs,
       closedMs: () => opensInMs(config.windows, now),
       waitsFor: () => this.#neededFor(compared.target),
-      retryMs: this.attempts.againAtMs - now,
+      retryMs: this.attempts.waitMs(now),
       lastError: display.state.error,
     };
   }

@@ -177,6 +177,6 @@ export class SetOnHost {
     const { suspensions, nowMs } = this.#deps;
     const { attempts, nextOpenMs = 0 } = this.#reconciler;
     const now = nowMs();
-    return [attempts.againAtMs - now, nextOpenMs - now, endsInMs(suspensions(), now) ?? 0];
+    return [attempts.waitMs(now), nextOpenMs - now, endsInMs(suspensions(), now) ?? 0];
   }
 }
