@@ -8,7 +8,7 @@ import { statusCodes } from '../../../api/status.ts';
 import type { Member } from '../../../membership/members.ts';
 import { placeContainer } from '../../../membership/placement.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts';
 import { lockOf } from '../../shared/find-container.ts';

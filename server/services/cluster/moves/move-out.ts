@@ -10,7 +10,7 @@ import type { Member } from '../../../membership/members.ts';
 import { placeContainer } from '../../../membership/placement.ts';
 import type { Records } from '../../../records/records.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { releaseLeases } from '../../containers/remove/remove.ts';

@@ -6,7 +6,7 @@ import { errors } from '../../../api/errors.ts';
 import { applyInstanceType } from '../../../api/container/instance-type.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { ContainerDocument, RootVolumeDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../shared/caller.ts';

@@ -10,7 +10,7 @@ import type { Problem } from '../../../api/problem.ts';
 import type { RuntimeCommand, RuntimeProcess, RuntimeStdio, TerminalSize } from '../../../drivers/runtime/driver.ts';
 import { parseIdMap } from '../../../drivers/runtime/idmap/plan.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { containerUrl, projectOf } from '../../../api/project/project-names.ts';

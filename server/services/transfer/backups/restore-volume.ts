@@ -5,7 +5,7 @@ import { never } from '../../../api/schema/common-schemas.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { withPoolDefaults } from '../../../api/storage/storage-config.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';

@@ -6,7 +6,7 @@ import { errors } from '../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { arrivedInstanceId } from '../../containers/shared/instance-id.ts';
 import { applyTemplateKey } from '../../containers/files/apply-templates.ts';

@@ -21,7 +21,7 @@ import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { idMapKeys } from '../../containers/shared/id-maps.ts';
 import { expand } from '../../shared/expand.ts';
 import { isLive, withCheckpoint } from './live.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Peer } from './peer.ts';
 import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf, treeOf } from './owners.ts';

@@ -1,7 +1,8 @@
 // The operation of a migration, on either side: it connects to the other one, and each side reports its early end to the other.
 import type { Operation } from '../../../api/operation.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
-import type { OperationHandle, Operations } from '../../../operations/manager.ts';
+import type { Operations } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import { channelsOf, meet, type ConnectDeps, type Meeting } from './connect.ts';
 import type { Peer } from './peer.ts';
 

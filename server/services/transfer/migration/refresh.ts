@@ -9,7 +9,7 @@ import {
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { containerUrl, qualifiedName } from '../../../api/project/project-names.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../api/container/migration-messages.ts';
 import { version } from '../../../api/version.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { LxdHeader } from './lxd/messages.ts';
 import { factsOf, featuresOf, headerOf, isTwice, sendsSubvolumes, type SourceFacts } from './lxd/offers.ts';

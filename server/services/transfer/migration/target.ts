@@ -11,7 +11,7 @@ import {
 } from '../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { OperationHandle } from '../../../operations/manager.ts';
+import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import type { LxdHeader } from './lxd/messages.ts';
