@@ -10,7 +10,7 @@ import { failureOf } from './failure.ts';
 import type { RunResult } from './run-result.ts';
 import type { Journal } from './runs/journal.ts';
 import type { SetRun } from './runs/set-run.ts';
-import type { EngineClient, StepContext, StepGuard } from './steps/context.ts';
+import { StaleError, type EngineClient, type StepContext, type StepGuard } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
 import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
@@ -25,7 +25,7 @@ export interface ExecuteDeps {
   /** Starts no further steps after the first failure. Default: steps that do not depend on the failed one continue. */
   readonly failFast?: boolean;
   /** Locks the set and records the run; absent: no lock and no owner records. */
-  readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'>;
+  readonly run?: Pick<SetRun, 'begin' | 'finish' | 'hash'> & Partial<Pick<SetRun, 'isTaken'>>;
   readonly journal?: Journal;
   /** Its time does not count as time of the step. */
   readonly beforeStep?: BeforeStep | undefined;
@@ -80,6 +80,8 @@ class Execution {
   readonly #profiles = new ConcurrencyLimit(1);
   /** One step could not reach the server in all its attempts, so the others would fail as well. */
   #isUnreachable = false;
+  /** A step did not start since another run has the lock now. */
+  #isOvertaken = false;
   #wake = (): void => {};
 
   constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
@@ -116,6 +118,7 @@ class Execution {
     }
     if (this.#isStopping()) this.#skipAll('the run was interrupted');
     else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skipAll('another step failed');
+    else if (this.#isOvertaken) this.#skipAll('another run of the set took the lock');
     else if (this.#isUnreachable) this.#skipAll('the server cannot be reached');
     const max = Math.max(1, this.#deps.parallelism ?? 4);
     while (this.#running < max) {
@@ -153,6 +156,7 @@ class Execution {
     emit({ type: 'apply_start', step, atMs: startedMs });
     try {
       await this.#deps.beforeStep?.(step, this.#signal);
+      this.#refuseOvertaken();
       const bound = bindImages(step, this.#byId, this.#made);
       // A wait has its own limit, with a better message.
       const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
@@ -177,6 +181,12 @@ class Execution {
       const atMs = this.#nowMs();
       emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });
     }
+  }
+
+  #refuseOvertaken(): void {
+    if (this.#deps.run?.isTaken !== true) return;
+    this.#isOvertaken = true;
+    throw new StaleError('another run of the set took the lock, which this run had not renewed in time');
   }
 
   /** Real LXD updates the containers of a profile with it, and refuses that while another profile of the same container is being updated. */

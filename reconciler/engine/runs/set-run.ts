@@ -78,6 +78,7 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
+  #isTaken = false;
   /** The lock that restricted clients of the project also see: taken first, released last. */
   #shared: NotesDeps | undefined;
   /** After a successful run the set has no objects, so its notes are deleted as well. */
@@ -92,6 +93,11 @@ export class SetRun {
 
   get hash(): KeyHash {
     return this.#deps.hash;
+  }
+
+  /** Another run took the lock, which this one had not renewed in time: its machine was suspended, or could not reach the server. */
+  get isTaken(): boolean {
+    return this.#isTaken;
   }
 
   /** Throws LockedError while another run holds the lock, OvertakenError when another run happened after the plan. */
@@ -260,7 +266,11 @@ export class SetRun {
         (config) => {
           const lock = lockIn(config, set);
           if (!isOpen()) return undefined;
-          if (lock?.id !== this.id) throw new Error('another run took the lock');
+          if (lock?.id !== this.id) {
+            // Without any lock, a step of this run may have deleted its place.
+            this.#isTaken ||= lock !== undefined;
+            throw new Error('another run took the lock');
+          }
           return { [lockKey(set)]: JSON.stringify(renewed(lock, nowMs(), this.#ttlMs)) };
         },
         AbortSignal.timeout(this.#ttlMs / 3),

@@ -351,6 +351,29 @@ describe('the lock of a set', () => {
     expect(storms).toBeLessThan(0);
   });
 
+  test('A run whose lock another run took, while this one could not renew it, starts no further step', async () => {
+    const made = await plan(`${profile('user.a: 1')}---\nkind: profile\nname: db\nconfig: {}\n`);
+    const warnings: string[] = [];
+    const { client } = here.world;
+    const deps = { client, nowMs: Date.now, pause: noPause, warn: (text: string) => void warnings.push(text) };
+    const setRun = new SetRun({ ...made.owner, ...deps, runs: made.runs, ttlMs: 300 });
+    const other = JSON.stringify(newLock('another run', Date.now(), 60_000));
+    const beforeStep = async (): Promise<void> => {
+      here.world.config['user.gantry.lock.default'] = other;
+      await until(() => setRun.isTaken);
+    };
+    const common = { client, emit: () => {}, pause: noPause, run: setRun, parallelism: 1 };
+    const { done, failures, skipped } = await execute(made.plan, { ...common, beforeStep });
+    expect([done, skipped.length]).toEqual([[], 1]);
+    expect(failures).toMatchObject([
+      { code: 'stale', why: expect.stringContaining('another run of the set took the lock') },
+    ]);
+    expect([...here.world.objects.profile.keys()]).toEqual(['default']);
+    // The lock belongs to the other run.
+    expect(here.world.config['user.gantry.lock.default']).toBe(other);
+    expect(warnings.join()).toContain('could not be renewed: another run took the lock');
+  });
+
   test('A plan that another run of the set has overtaken does not get the lock', async () => {
     const made = await plan(profile('user.a: 1'));
     await carryOut(profile('user.a: 2'));
