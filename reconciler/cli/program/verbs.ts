@@ -2,6 +2,7 @@
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { Context, Fleet, Run } from '../session/context.ts';
+import { readingOnly } from '../session/reading-only.ts';
 import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as cluster from '../verbs/cluster/cluster-verbs.ts';
@@ -36,6 +37,9 @@ function row<V extends Verb, Name extends string>(
     (await load())[name](context, args, fleet);
   return { verb, run, takesHosts };
 }
+
+/** A verb that changes nothing on a server. */
+const reader = (row: VerbRow): VerbRow => ({ ...row, run: readingOnly(row.run) });
 
 const onHosts = true;
 
@@ -77,7 +81,7 @@ const image = () => import('../verbs/images/image-change.ts');
 
 export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   'Change hosts:': [
-    row(planning.plan, [() => import('../verbs/planning/plan.ts'), 'plan'], onHosts),
+    reader(row(planning.plan, [() => import('../verbs/planning/plan.ts'), 'plan'], onHosts)),
     row(applying.apply, [apply, 'apply'], onHosts),
     row(applying.destroy, [apply, 'destroy'], onHosts),
     row(applying.run, [() => import('../verbs/applying/run.ts'), 'run'], onHosts),
@@ -88,17 +92,17 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(applying.forceUnlock, [lock, 'forceUnlock'], onHosts),
   ],
   'Inspect hosts:': [
-    row(planning.status, [() => import('../verbs/planning/status.ts'), 'status'], onHosts),
-    row(planning.drift, [() => import('../verbs/planning/drift.ts'), 'drift'], onHosts),
-    row(planning.diff, [() => import('../verbs/planning/diff.ts'), 'diff'], onHosts),
-    row(applying.history, [history, 'history'], onHosts),
-    row(applying.historyShow, [history, 'historyShow']),
-    row(applying.historyDiff, [history, 'historyDiff']),
-    row(objects.get, [() => import('../verbs/objects/get.ts'), 'get'], onHosts),
-    row(objects.show, [() => import('../verbs/objects/show.ts'), 'show']),
+    reader(row(planning.status, [() => import('../verbs/planning/status.ts'), 'status'], onHosts)),
+    reader(row(planning.drift, [() => import('../verbs/planning/drift.ts'), 'drift'], onHosts)),
+    reader(row(planning.diff, [() => import('../verbs/planning/diff.ts'), 'diff'], onHosts)),
+    reader(row(applying.history, [history, 'history'], onHosts)),
+    reader(row(applying.historyShow, [history, 'historyShow'])),
+    reader(row(applying.historyDiff, [history, 'historyDiff'])),
+    reader(row(objects.get, [() => import('../verbs/objects/get.ts'), 'get'], onHosts)),
+    reader(row(objects.show, [() => import('../verbs/objects/show.ts'), 'show'])),
     row(objects.wait, [() => import('../verbs/objects/wait.ts'), 'wait']),
     row(objects.events, [() => import('../verbs/objects/events.ts'), 'events']),
-    row(planning.graph, [() => import('../verbs/planning/graph.ts'), 'graph']),
+    reader(row(planning.graph, [() => import('../verbs/planning/graph.ts'), 'graph'])),
     row(setup.doctor, [() => import('../verbs/setup/doctor.ts'), 'doctor'], onHosts),
   ],
   'Controller:': [
@@ -127,7 +131,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(importing.importTerraform, [() => import('../verbs/moving/import-terraform.ts'), 'importTerraformFolder']),
     row(applying.adopt, [adoption, 'adopt']),
     row(applying.release, [adoption, 'release']),
-    row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts),
+    reader(row(planning.validate, [() => import('../verbs/planning/validate.ts'), 'validate'], onHosts)),
     row(setup.fmt, [() => import('../verbs/setup/fmt.ts'), 'fmt']),
     row(setup.explain, [() => import('../verbs/setup/explain.ts'), 'explainPath']),
     row(setup.docs, [() => import('../verbs/setup/docs.ts'), 'docs']),
@@ -161,8 +165,8 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
   ],
   'Use containers and images:': [
     row(daily.launch, [() => import('../verbs/daily/launch.ts'), 'launch']),
-    row(daily.list, [listing, 'listContainers'], onHosts),
-    row(daily.info, [() => import('../verbs/daily/info.ts'), 'info']),
+    reader(row(daily.list, [listing, 'listContainers'], onHosts)),
+    reader(row(daily.info, [() => import('../verbs/daily/info.ts'), 'info'])),
     row(daily.start, [power, 'startContainers'], onHosts),
     row(daily.stop, [power, 'stopContainers'], onHosts),
     row(daily.restart, [power, 'restartContainers'], onHosts),

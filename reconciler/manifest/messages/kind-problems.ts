@@ -59,6 +59,13 @@ function withoutKind(value: JsonObject): Finding {
     const message = `a preseed document has no ${other}${hint(other, preseedKeys)}`;
     return wrong('unknown-key', other, message, `its keys are ${preseedKeys.join(', ')}`);
   }
+  if (keys.includes('services'))
+    return wrong(
+      'missing-kind',
+      '',
+      'the document has no kind: it looks like a compose file',
+      'gantry import compose FILE -o stack.yaml writes manifests of it',
+    );
   const looks = looksLike(value);
   return looks === undefined
     ? wrong('missing-kind', '', 'the document has no kind', kinds)

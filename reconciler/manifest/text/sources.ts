@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { compareText } from '../../core/text/listing-order.ts';
+import { isComposeFile } from './compose-file.ts';
 import { inFence } from './fence.ts';
 import { limits } from './parse-yaml.ts';
 import type { LoadInput } from '../load-contract.ts';
@@ -35,12 +36,20 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
     }
   };
   const readFiles = async (path: string): Promise<void> => {
+    const before = texts.length;
+    let composed: string | undefined;
     for (const file of await (input.recursive === true ? filesBelow(path) : filesOf(path))) {
       if (seen.has(file)) continue;
       seen.add(file);
       // An unreadable file does not hide the problems of the others.
-      await tried(file, async () => void texts.push(await readSource(file, input.stdin, signal)));
+      await tried(file, async () => {
+        const source = await readSource(file, input.stdin, signal);
+        if (file !== path && isComposeFile(basename(file), source.text)) composed = file;
+        else texts.push(source);
+      });
     }
+    if (composed !== undefined && texts.length === before)
+      throw new Error(`holds no manifest beside ${basename(composed)}: gantry import compose ${composed} writes one`);
   };
   for (const path of input.paths) await tried(path, () => readFiles(path));
   return { texts, diagnostics };

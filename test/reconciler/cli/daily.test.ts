@@ -163,6 +163,38 @@ describe('list and info', () => {
     expect(JSON.parse(json)).toMatchObject({ kind: 'container', name: 'own', state: 'Stopped', sets: [] });
   });
 
+  test('list -o json is one array of the containers as the API has them, with their state', async () => {
+    await begin();
+    const all = JSON.parse((await ok(['list', '-o', 'json'])).stdout) as object[];
+    expect(all).toMatchObject([
+      { kind: 'container', name: 'db', status: 'Stopped' },
+      { name: 'own' },
+      { name: 'web', status: 'Running', profiles: ['small'], state: { status: 'Running' } },
+    ]);
+    expect((await ok(['list', 'w*', '-o', 'name'])).stdout).toBe('web\n');
+    expect((await ok(['list', 'own', '-o', 'yaml'])).stdout).toMatch(/^---\nkind: container\nname: own\n/);
+    expect(await gantry(['list', '-o', 'csv'])).toMatchObject({ code: 64 });
+  });
+
+  test('verbs that copy, move and reach into a missing container say that it does not exist', async () => {
+    const text = join(daemon.dir, 'a.conf');
+    writeFileSync(text, 'x');
+    for (const words of [
+      ['copy', 'none', 'other'],
+      ['move', 'none', 'other'],
+      ['file', 'push', text, 'none/etc/'],
+      ['file', 'pull', 'none/etc/a', '-'],
+      ['file', 'delete', 'none/etc/a'],
+    ])
+      expect(await gantry(words)).toMatchObject({
+        code: 1,
+        stderr: 'Error: container/none does not exist: gantry list shows what there is\n',
+      });
+    await begin();
+    const push = await gantry(['file', 'push', `${text}.not`, 'web/etc/']);
+    expect(push.stderr).toBe(`Error: Cannot read ${text}.not: there is no such file or folder on this machine\n`);
+  });
+
   test('info shows state, set and snapshots of a container', async () => {
     await begin();
     await ok(['snapshot', 'create', 'web/before']);

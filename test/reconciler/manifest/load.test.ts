@@ -30,6 +30,28 @@ const first = async (text: string, more: Partial<LoadInput> = {}) => {
   return loaded.documents[0]!;
 };
 
+describe('compose files', () => {
+  const compose = 'services:\n  web:\n    image: nginx\n';
+
+  test('a folder is read without the compose file that its manifests were imported from', async () => {
+    put('compose.yaml', compose);
+    put('docker-compose.override.yml', compose);
+    const alone = await loadManifests({ paths: [folder] });
+    expect(problems(alone).join()).toMatch(/holds no manifest beside .*gantry import compose .* writes one/);
+    put('stack.yaml', 'kind: profile\nname: web\n');
+    const both = await loadManifests({ paths: [folder] });
+    expect([problems(both), both.documents.length]).toEqual([[], 1]);
+  });
+
+  test('a manifest of that name is read, and a compose file that is named is refused with the verb for it', async () => {
+    put('compose.yaml', 'kind: profile\nname: web\n');
+    expect((await loadManifests({ paths: [folder] })).documents).toHaveLength(1);
+    const named = await loadManifests({ paths: [put('docker-compose.yml', compose)] });
+    expect(problems(named).join()).toContain('it looks like a compose file');
+    expect(JSON.stringify(named.diagnostics)).toContain('gantry import compose FILE');
+  });
+});
+
 describe('values', () => {
   test('numbers and booleans become the text they are written as', async () => {
     const { values } = await first(`

@@ -15,6 +15,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 
 type BothOptions = CopyVerbOptions & MoveVerbOptions;
 
@@ -34,6 +35,7 @@ async function copyOrMove(
   await withTarget(context, async (from, to) => {
     if (from.host === to.host && name === target && storage === undefined && member === undefined)
       throw usageError('give the copy another name, or --target-host');
+    await requireSource(from, name, context.stop);
     const sides: readonly [ContainerAt, ContainerAt] = [
       { client: from, name },
       { client: to, name: target },
@@ -45,6 +47,11 @@ async function copyOrMove(
     );
   });
   return exitCodes.ok;
+}
+
+/** The requests of a copy also answer 404 for a pool or a member that is missing. */
+async function requireSource(client: Client, name: string, signal: AbortSignal): Promise<void> {
+  if (!name.includes('/')) await client.get('container', name, signal).catch(refuseMissing('container', name));
 }
 
 /** The target is reached with the options of the source, unless others are given for it. */

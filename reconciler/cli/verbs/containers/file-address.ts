@@ -1,6 +1,8 @@
 // `NAME/path` on the command line, and the errors that all file commands share.
-import { ClientError } from '../../../../server/client/client-error.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
+import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 
 export interface FileAddress {
@@ -28,11 +30,13 @@ export function modeOption(text: string | undefined): number | undefined {
   return Number.parseInt(text, 8);
 }
 
-/** Adds the address to errors of the server that do not name it. */
-export function explain(error: unknown, address: string): unknown {
-  if (!(error instanceof ClientError) || error.status === 0) return error;
+/** Throws the error with the address, if the server does not name it. A missing container is named as by the other verbs. */
+export async function refuse(client: Client, error: unknown, address: string): Promise<never> {
+  if (!(error instanceof ClientError) || error.status === 0) throw error;
+  const { container } = parseFileAddress(address);
+  if (isNotFound(error)) await client.get('container', container).catch(refuseMissing('container', container));
   const words = error.message.replace(/^[A-Z]+ \S+: /, '');
-  return new CliError(words.includes('/') ? words : `${address}: ${words}`, exitCodes.error, error);
+  throw new CliError(words.includes('/') ? words : `${address}: ${words}`, exitCodes.error, error);
 }
 
 /** Last part of a path; empty for `/`. */

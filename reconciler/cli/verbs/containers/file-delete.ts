@@ -4,7 +4,7 @@ import { filesOf } from '../../../../server/client/files/container-files.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
-import { explain, parseFileAddress } from './file-address.ts';
+import { refuse, parseFileAddress } from './file-address.ts';
 
 export const deleteFiles: Run<HostOptions> = async (context, args) => {
   const addresses = args.map((text) => ({ text, ...parseFileAddress(text) }));
@@ -12,9 +12,7 @@ export const deleteFiles: Run<HostOptions> = async (context, args) => {
     for (const { text, container, path } of addresses) {
       await filesOf(client.http, container)
         .delete(path, context.stop)
-        .catch((error: unknown) => {
-          throw explain(error, text);
-        });
+        .catch((error: unknown) => refuse(client, error, text));
     }
   });
   return exitCodes.ok;

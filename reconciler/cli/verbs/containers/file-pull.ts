@@ -11,7 +11,7 @@ import type { FilePullOptions } from './container-verbs.ts';
 import { localError } from '../../errors/local-error.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { baseName, below, explain, parseFileAddress } from './file-address.ts';
+import { baseName, below, refuse, parseFileAddress } from './file-address.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
@@ -28,7 +28,7 @@ export const pullFile: Run<FilePullOptions> = async (context, [source = '', targ
       if (target === '-') await toStdout(context, entry, source);
       else await toDisk(context, files, { entry, path, source, target, isRecursive: options.recursive === true });
     } catch (error) {
-      throw explain(error, source);
+      await refuse(client, error, source);
     }
   });
   return exitCodes.ok;

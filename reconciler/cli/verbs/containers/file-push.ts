@@ -11,7 +11,7 @@ import type { FilePushOptions } from './container-verbs.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { below, explain, idOption, modeOption, parseFileAddress } from './file-address.ts';
+import { below, refuse, idOption, modeOption, parseFileAddress } from './file-address.ts';
 import { localError } from '../../errors/local-error.ts';
 
 interface Push {
@@ -47,7 +47,7 @@ export const pushFile: Run<FilePushOptions> = async (context, [source = '', targ
       } else if (found.isDirectory()) await pushDirectory(push, source, found, at);
       else await pushOne(push, source, found, at);
     } catch (error) {
-      throw explain(error, target);
+      await refuse(client, error, target);
     }
   });
   return exitCodes.ok;

@@ -1,6 +1,7 @@
 // Declares the verbs of daily work: launch, power, delete, list, info, logs, shell, top, set, edit, port-forward.
 import { inSection, list as listFlag, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
+import { outputFlag } from '../../flags/output-flags.ts';
 import { approveFlag } from '../../flags/plan-flags.ts';
 import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
 
@@ -76,8 +77,10 @@ export const list = verb('list', 'list containers with their state, addresses an
   flags: {
     ...hostFlags,
     ...selectorFlags,
+    ...outputFlag('table, yaml or json (the containers as the API has them, with their state), or name'),
     allProjects: toggle('-A, --all-projects', 'in every project of the server'),
   },
+  examples: ['gantry list', "gantry list 'web*' -o json"],
 });
 export type ListOptions = OptionsOf<typeof list>;
 

@@ -5,6 +5,7 @@ import { defaultProject } from '../../../../server/api/project/project-names.ts'
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { filterLive } from '../../flags/label-options.ts';
+import { formatOf } from '../../flags/output-flags.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { answersOf, failureCode } from '../../hosts/ask-hosts.ts';
 import { paintFor } from '../../output/paint.ts';
@@ -25,25 +26,45 @@ interface Row {
   readonly host?: string;
 }
 
+/** A container with its row. */
+interface Listed {
+  readonly row: Row;
+  readonly live: ListedContainer;
+}
+
+const formats = ['table', 'yaml', 'json', 'name'] as const;
+
 export const listContainers: Run<ListOptions> = async (context, words, fleet) => {
+  const format = formatOf(context.options.output, formats);
   const answers = await answersOf(context, fleet, (own) => withClient(own, (client) => rowsOn(own, client)));
   for (const { host, failure } of answers) if (failure !== undefined) context.note(`${host.name}: ${failure.message}`);
-  const rows = answers.flatMap((one) =>
+  const listed = answers.flatMap((one) =>
     one.failure === undefined
-      ? one.value.map((row) => (one.host === undefined ? row : { host: one.host.name, ...row }))
+      ? one.value.map(({ row, live }) =>
+          one.host === undefined ? { row, live } : { row: { host: one.host.name, ...row }, live },
+        )
       : [],
   );
-  show(context, select(words, rows), fleet !== undefined);
+  const chosen = select(words, listed);
+  if (format === 'table' || context.isJson)
+    show(
+      context,
+      chosen.map(({ row }) => row),
+      fleet !== undefined,
+    );
+  else await showAs(format, context, chosen);
   return failureCode(answers);
 };
 
-const select = (words: readonly string[], rows: readonly Row[]): readonly Row[] =>
-  selectObjects(
+function select(words: readonly string[], listed: readonly Listed[]): readonly Listed[] {
+  const named = listed.map((one) => ({ ...one, kind: one.row.kind, name: one.row.name }));
+  return selectObjects(
     words.map((word) => (word.includes('/') ? word : `container/${word}`)),
-    rows,
+    named,
   );
+}
 
-async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): Promise<readonly Row[]> {
+async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): Promise<readonly Listed[]> {
   if (options.allProjects === true && options.project !== undefined)
     throw usageError('--all-projects lists every project: it cannot be combined with --project');
   const listed = async (one: Client): Promise<readonly ListedContainer[]> => {
@@ -55,8 +76,11 @@ async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): 
       ? await (await import('../objects/all-projects.ts')).listOfAllProjects(client, 'container', listed, stop)
       : await listed(client);
   return filterLive(options, all)
-    .map((one) => rowOf(one, options.allProjects === true ? (one.project ?? defaultProject) : defaultProject))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .map((live) => ({
+      row: rowOf(live, options.allProjects === true ? (live.project ?? defaultProject) : defaultProject),
+      live,
+    }))
+    .sort((a, b) => (a.row.name < b.row.name ? -1 : 1));
 }
 
 /** Older servers leave the state out. */
@@ -74,6 +98,24 @@ function rowOf(one: ListedContainer, project: string): Row {
     image: config['image.description'] ?? config['volatile.base_image']?.slice(0, 12) ?? '',
     sets: ownersOf('container', name, one).map(({ set }) => set),
   };
+}
+
+/** The containers as the server has them: JSON as one array, as `lxc list --format json` and kubectl write it. */
+async function showAs(format: 'yaml' | 'json' | 'name', { io }: Output, listed: readonly Listed[]): Promise<void> {
+  const objects = listed.map(({ row, live }) => ({
+    ...(row.host === undefined ? {} : { host: row.host }),
+    kind: row.kind,
+    ...live,
+  }));
+  if (format === 'json') io.stdout.write(`${JSON.stringify(objects, null, 2)}\n`);
+  else if (format === 'name')
+    io.stdout.write(
+      listed.map(({ row: { host, name } }) => `${host === undefined ? '' : `${host}/`}${name}\n`).join(''),
+    );
+  else {
+    const { yamlText } = await import('../../../manifest/text/yaml-text.ts');
+    io.stdout.write(objects.map((object) => `---\n${yamlText(object)}`).join(''));
+  }
 }
 
 function show(context: Output, rows: readonly Row[], hasHosts: boolean): void {
