@@ -1,5 +1,6 @@
 // One object with its desired and live values, secrets masked.
 import type { Document, Json, JsonObject } from '../../core/documents/document.ts';
+import { textOf } from '../../core/documents/json-values.ts';
 import { hidden, redact } from '../../core/documents/secret.ts';
 import type { Change } from '../../core/documents/change.ts';
 import type { ResourceChange } from '../../core/plan/plan.ts';
@@ -36,7 +37,7 @@ const merged: ReadonlySet<string> = new Set(['expanded_config', 'expanded_device
 export function comparison(
   document: Document | undefined,
   live: object | undefined,
-  change: Pick<ResourceChange, 'changes' | 'ignored' | 'secrets'> | undefined,
+  change: Pick<ResourceChange, 'changes' | 'ignored' | 'secrets' | 'power'> | undefined,
 ): Pick<ObjectDetail, 'desired' | 'live' | 'differences'> {
   const secrets = [...(document?.secrets ?? []), ...(change?.secrets ?? [])];
   const masked = (value: object): Record<string, unknown> =>
@@ -44,8 +45,27 @@ export function comparison(
   return {
     ...(document === undefined ? {} : { desired: masked(document.values) }),
     ...(live === undefined ? {} : { live: masked(withoutMerged(live)) }),
-    differences: [...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
+    differences: [
+      ...powerDifference(change?.power, live),
+      ...[...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
+    ],
   };
+}
+
+/** A container that should run and does not, or the other way round, differs in no field. */
+function powerDifference(power: ResourceChange['power'], live: object | undefined): ObjectDetail['differences'] {
+  if (live === undefined || (power !== 'start' && power !== 'stop')) return [];
+  const status = textOf((live as JsonObject)['status']);
+  const desired = power === 'start' ? 'running' : 'stopped';
+  return [
+    {
+      path: 'state',
+      desired,
+      ...(status === undefined ? {} : { live: status.toLowerCase() }),
+      effect: 'live',
+      isSecret: false,
+    },
+  ];
 }
 
 const withoutMerged = (live: object): object =>

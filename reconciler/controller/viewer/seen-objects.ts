@@ -33,7 +33,12 @@ export interface SeenObject {
 /** By address: declared objects in the order of the plan, then all others by kind and name. */
 export function seenObjects(view: HostView): ReadonlyMap<string, SeenObject> {
   const seen = new Map<string, SeenObject>(declaredObjects(view));
-  for (const [address, object] of liveObjects(view)) if (!seen.has(address)) seen.set(address, object);
+  // An image is declared by a name of the manifest, and its live address is its fingerprint.
+  const images = new Set([...seen.values()].flatMap(({ live }) => textOf(live?.['fingerprint']) ?? []));
+  for (const [address, object] of liveObjects(view)) {
+    const isShown = seen.has(address) || images.has(textOf(object.live?.['fingerprint']) ?? '');
+    if (!isShown) seen.set(address, object);
+  }
   return seen;
 }
 

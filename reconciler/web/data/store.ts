@@ -12,6 +12,7 @@ import type {
 } from '../../controller/contract/index.ts';
 import { api, reasonOf, rememberSession } from './api.ts';
 import { followEvents } from './events.ts';
+import { isOfOneHost } from './one-host.ts';
 import { objects, readObjects, takeObjectNews, type ObjectNews } from './objects.ts';
 
 export const session = signal<Session | undefined>(undefined);
@@ -32,9 +33,14 @@ export const runsSeen = signal(0);
 export const canView = computed(() => session.value?.role !== undefined);
 /** Whether the role, or a grant for all hosts of the set, has this right. The set of gantry ui has no source, so it allows nothing. */
 export const may = (right: Right, set: string): boolean =>
-  (session.value?.role === 'operate' && setOf(set)?.source !== '') ||
+  (session.value?.role === 'operate' && !isOneHost(set)) ||
   session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;
 export const canUseConsole = computed(() => session.value?.console === true);
+
+function isOneHost(name: string): boolean {
+  const set = setOf(name);
+  return set !== undefined && isOfOneHost(set);
+}
 
 const maxLogLines = 2000;
 const maxDrift = 1000;

@@ -14,3 +14,14 @@ test('a secret is in neither value, nor what profiles add to the live one', () =
   const shown = { config: { 'environment.DB': '(secret)', 'user.note': 'shown' } };
   expect(comparison(document, live, undefined)).toEqual({ desired: shown, live: shown, differences: [] });
 });
+
+test('a container that is stopped and should run differs in its state', () => {
+  const document = { values: { profiles: ['web'] }, secrets: [] } as unknown as Document;
+  const change = { changes: [], ignored: [], secrets: [], power: 'start' } as const;
+  expect(comparison(document, { name: 'web', status: 'Stopped' }, change).differences).toEqual([
+    { path: 'state', desired: 'running', live: 'stopped', effect: 'live', isSecret: false },
+  ]);
+  // A restart belongs to the fields that need it, and a new container is started because it is new.
+  expect(comparison(document, { status: 'Running' }, { ...change, power: 'restart' }).differences).toEqual([]);
+  expect(comparison(document, undefined, change).differences).toEqual([]);
+});

@@ -87,3 +87,8 @@ test('objects that no manifest declares are counted apart from differences', () 
   );
   expect(undeclaredText({ undeclared: 1510 })).toBe('1,510 not declared by a manifest');
 });
+
+test('the page of one host names gantry apply, since it cannot sync', () => {
+  const [need] = needsOf(world({ sets: [well('default', { source: '', mode: 'report', hosts: drifted })] }));
+  expect(need?.why).toBe('2 objects differ from the manifests: gantry apply makes it so, or change the manifests');
+});

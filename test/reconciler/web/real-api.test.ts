@@ -87,6 +87,13 @@ describe.skipIf(chromiumPath === undefined)('the page on the API of the controll
       await daemon.client.create('profile', { name: 'later', config: {} });
       await page.getByRole('option', { name: 'later' }).waitFor();
       expect(await page.getByRole('button', { name: 'Sync' }).count()).toBe(0);
+      expect(
+        await page.getByRole('navigation', { name: 'Parts of the set' }).getByRole('link').allInnerTexts(),
+      ).toEqual(['Objects', 'Graph', 'Drift']);
+      await page.getByRole('link', { name: 'Overview' }).first().click();
+      await page.getByRole('heading', { name: 'Hosts' }).waitFor();
+      expect(await page.getByRole('heading', { name: 'Sources' }).count()).toBe(0);
+      expect(await page.getByRole('heading', { name: 'Containers' }).count()).toBe(0);
       expect(complaints).toEqual([]);
     } finally {
       await close();

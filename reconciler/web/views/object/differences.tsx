@@ -31,7 +31,7 @@ export function Differences({ set, host, address, isLive, differences }: Differe
             <div class="difference-head">
               <code>{difference.path === '' ? 'the object as a whole' : difference.path}</code>
               <span class="soft small">{costOf(difference, isLive)}</span>
-              {may('suspend', set) && host !== undefined && difference.path !== '' && (
+              {may('suspend', set) && host !== undefined && !wholes.has(difference.path) && (
                 <button
                   class="button plain"
                   aria-label={`Suspend ${difference.path}`}
@@ -48,6 +48,9 @@ export function Differences({ set, host, address, isLive, differences }: Differe
     </section>
   );
 }
+
+/** Differences that are no fields: only the whole object can be suspended. */
+const wholes = new Set(['', 'state']);
 
 const costs: Readonly<Record<Difference['effect'], string>> = {
   live: 'changes while it runs',

@@ -1,5 +1,6 @@
 // What waits for a person, the most urgent first: approvals, failures, hosts and sources that do not answer, drift that is kept, suspensions. Pure.
 import { countOf } from '../../data/figures.ts';
+import { isOfOneHost } from '../../data/one-host.ts';
 import type { ObjectStatusName, Overview, SetStatus } from '../../../controller/contract/index.ts';
 
 export interface Need {
@@ -82,7 +83,10 @@ function warningOf({ name, warnings = [] }: Overview['hosts'][number]): readonly
 function keptDriftOf(set: SetStatus): readonly Need[] {
   const count = set.hosts.reduce((sum, { objects }) => sum + objects.drifted, 0);
   if (set.mode !== 'report' || count === 0 || set.suspensions.some(isWhole)) return [];
-  const why = `${counted(count, 'object')} ${count === 1 ? 'differs' : 'differ'}, and the set only reports: sync it, or change its manifests`;
+  const differ = `${counted(count, 'object')} ${count === 1 ? 'differs' : 'differ'}`;
+  const why = isOfOneHost(set)
+    ? `${differ} from the manifests: gantry apply makes it so, or change the manifests`
+    : `${differ}, and the set only reports: sync it, or change its manifests`;
   const query = { status: 'drifted' };
   return [
     { key: `drift ${set.name}`, tone: 'drifted', word: 'drift kept', what: set.name, why, path: onSet(set), query },

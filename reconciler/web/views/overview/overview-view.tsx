@@ -1,6 +1,7 @@
 // The first view: the overall status, what needs a person, then sets, hosts and sources.
 import { Card, Columns } from '../../parts/card.tsx';
 import type { Overview, SetStatus } from '../../../controller/contract/index.ts';
+import { isOfOneHost } from '../../data/one-host.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
 import { statusNames } from '../../data/status-names.ts';
@@ -26,7 +27,7 @@ export function OverviewView() {
       <SetsCard sets={now.sets} />
       {now.hosts.length === 1 && <ContainersCard host={now.hosts[0]?.name ?? ''} />}
       <HostsCard hosts={now.hosts} />
-      <SourcesCard sources={now.sources} />
+      {!now.sets.some(isOfOneHost) && <SourcesCard sources={now.sources} />}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { readObjects } from '../../data/objects.ts';
+import { isOfOneHost } from '../../data/one-host.ts';
 import { may, overview, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Bones, Empty } from '../../parts/states.tsx';
@@ -26,6 +27,10 @@ const parts = [
   { part: 'preview', title: 'Preview' },
 ] as const;
 
+/** Runs and previews are those of a controller. */
+const partsOf = (set: SetStatus) =>
+  isOfOneHost(set) ? parts.filter(({ part }) => part !== 'history' && part !== 'preview') : parts;
+
 export function SetView({ name, part }: { readonly name: string; readonly part: string | undefined }) {
   useEffect(() => void readObjects(name), [name]);
   const set = setOf(name);
@@ -43,7 +48,7 @@ export function SetView({ name, part }: { readonly name: string; readonly part: 
     <>
       <Head set={set} />
       <nav class="tabs" aria-label="Parts of the set">
-        {parts.map((each) => (
+        {partsOf(set).map((each) => (
           <a
             key={each.title}
             href={to(each.part === undefined ? ['sets', name] : ['sets', name, each.part])}
@@ -90,12 +95,16 @@ function Head({ set }: { readonly set: SetStatus }) {
         </h1>
         {set.message !== undefined && !isShownBelow(set, set.message) && <p>{set.message}</p>}
         <p class="soft small facts">
-          <span>
-            source {set.source} {set.path}
-          </span>
-          <span>
-            revision <Revision revision={set.revision} />
-          </span>
+          {!isOfOneHost(set) && (
+            <>
+              <span>
+                source {set.source} {set.path}
+              </span>
+              <span>
+                revision <Revision revision={set.revision} />
+              </span>
+            </>
+          )}
           <span>{set.mode === 'heal' ? 'heals drift' : set.mode === 'report' ? 'reports drift' : 'ignores drift'}</span>
           {set.dependsOn.length > 0 && (
             <span>
