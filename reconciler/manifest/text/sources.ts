@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { compareText } from '../../core/text/listing-order.ts';
-import { isComposeFile } from './compose-file.ts';
+import { isComposeFile, isVariableFile } from './beside-manifests.ts';
 import { inFence } from './fence.ts';
 import { limits } from './parse-yaml.ts';
 import type { LoadInput } from '../load-contract.ts';
@@ -45,7 +45,7 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
       await tried(file, async () => {
         const source = await readSource(file, input.stdin, signal);
         if (file !== path && isComposeFile(basename(file), source.text)) composed = file;
-        else texts.push(source);
+        else if (file === path || !isVariableFile(basename(file), source.text)) texts.push(source);
       });
     }
     if (composed !== undefined && texts.length === before)

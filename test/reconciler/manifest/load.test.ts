@@ -30,7 +30,7 @@ const first = async (text: string, more: Partial<LoadInput> = {}) => {
   return loaded.documents[0]!;
 };
 
-describe('compose files', () => {
+describe('other files in a folder', () => {
   const compose = 'services:\n  web:\n    image: nginx\n';
 
   test('a folder is read without the compose file that its manifests were imported from', async () => {
@@ -41,6 +41,13 @@ describe('compose files', () => {
     put('stack.yaml', 'kind: profile\nname: web\n');
     const both = await loadManifests({ paths: [folder] });
     expect([problems(both), both.documents.length]).toEqual([[], 1]);
+  });
+
+  test('a folder is read without the files for --var-file', async () => {
+    put('prod.vars.yaml', 'SIZE: 2\n');
+    put('stack.yaml', 'kind: profile\nname: web\n');
+    const loaded = await loadManifests({ paths: [folder] });
+    expect([problems(loaded), loaded.documents.length]).toEqual([[], 1]);
   });
 
   test('a manifest of that name is read, and a compose file that is named is refused with the verb for it', async () => {
