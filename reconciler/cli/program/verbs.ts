@@ -2,7 +2,7 @@
 import type { KnownVerbs } from '../flags/arrange-words.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { Context, Fleet, Run } from '../session/context.ts';
-import { readingOnly } from '../session/reading-only.ts';
+import { readingOnly } from './reading-only.ts';
 import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as cluster from '../verbs/cluster/cluster-verbs.ts';

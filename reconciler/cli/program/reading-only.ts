@@ -1,7 +1,7 @@
 // Ends a verb that only reads at the first Ctrl-C: there are no steps to finish, and the error says that nothing was changed.
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
-import type { Run } from './context.ts';
+import type { Run } from '../session/context.ts';
 
 export const readingOnly =
   <O extends object>(run: Run<O>): Run<O> =>

@@ -1,9 +1,9 @@
 // Verbs that only read end at the first Ctrl-C, announce no steps, and say that nothing was changed.
 import { expect, test } from 'vitest';
-import { exitCodes } from '../../../reconciler/cli/errors/exit-codes.ts';
-import { CliError } from '../../../reconciler/cli/errors/usage-error.ts';
-import type { Context } from '../../../reconciler/cli/session/context.ts';
-import { readingOnly } from '../../../reconciler/cli/session/reading-only.ts';
+import { exitCodes } from '../../../../reconciler/cli/errors/exit-codes.ts';
+import { CliError } from '../../../../reconciler/cli/errors/usage-error.ts';
+import type { Context } from '../../../../reconciler/cli/session/context.ts';
+import { readingOnly } from '../../../../reconciler/cli/program/reading-only.ts';
 
 function contextOf(stop: AbortSignal, seen: string[]): Context {
   const takeAnnouncements = () => {
