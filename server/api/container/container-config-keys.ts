@@ -215,6 +215,11 @@ export const containerConfigKeys = {
     server,
   ),
   'volatile.cluster.group': text('none', 'Group of members that was its target: an evacuation keeps it there.', server),
+  'volatile.evacuate.live': text(
+    'none',
+    'It moved with its processes for an evacuation, and returns with them.',
+    server,
+  ),
   'volatile.evacuate.origin': text('none', 'Member of the cluster that it goes back to when that is restored.', server),
   'volatile.evacuate.power': text('none', 'RUNNING: it was stopped for an evacuation, and is to start.', server),
   'volatile.idmap.base': make('integer', is.integer(0))('none', 'First host id of its map.', server),

@@ -51,9 +51,9 @@ export function clusterRoutes(
     },
     'cluster.certificate.put': ({ caller, body }) => doneAfter(certificateChange.update(caller, body)),
     'members.state.post': ({ caller, params, body }) => async_(changeMember(moveDeps, caller, params.name, body)),
-    'cluster.returns': (context) => {
+    'cluster.returns': async (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster ask each other for containers');
-      return async_(giveBack(moveDeps, context.caller, context.body));
+      return async_(await giveBack(moveDeps, context.caller, context.body));
     },
     'cluster.arrivals': async (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');

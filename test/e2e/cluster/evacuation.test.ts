@@ -1,4 +1,5 @@
 // A member is evacuated and restored: its containers run elsewhere or wait, and come back.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
@@ -82,6 +83,40 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     await change('evacuate', { mode: 'migrate' });
     expect((await at('c1'))[0]).not.toBe('m2');
     expect((await at('c1'))[1]).toBe('Running');
+  });
+
+  test('live-migrate moves the processes there and back, and what cannot be checkpointed runs on', async () => {
+    const usageOf = async (name: string): Promise<number> => (await one.get(`/1.0/containers/${name}/state`)).cpu.usage;
+    await create('goes', true, { config: { 'cluster.evacuate': 'live-migrate' } });
+    await create('rests', false, { config: { 'cluster.evacuate': 'live-migrate' } });
+    await create('bound', true, { ephemeral: true, config: { 'cluster.evacuate': 'live-migrate' } });
+    await sleep(1_500);
+    const before = await usageOf('goes');
+    const { status, err } = await ask('evacuate');
+    expect(status).toBe('Failure');
+    expect(err).toMatch(
+      /bound: The container bound is running and cannot be migrated live: it is ephemeral .* Stop it first, or evacuate with the mode migrate/,
+    );
+    expect(await at('bound')).toEqual(['m2', 'Running']);
+    for (const [name, state] of [
+      ['goes', 'Running'],
+      ['rests', 'Stopped'],
+    ] as const) {
+      const [location, is] = await at(name);
+      expect(location).not.toBe('m2');
+      expect(is).toBe(state);
+    }
+    const there = await usageOf('goes');
+    expect(there).toBeGreaterThanOrEqual(before);
+    expect(await one.get('/1.0/containers/goes')).toMatchObject({ stateful: false });
+
+    await change('restore');
+    expect(await at('goes')).toEqual(['m2', 'Running']);
+    expect(await usageOf('goes')).toBeGreaterThanOrEqual(there);
+    expect(await at('rests')).toEqual(['m2', 'Stopped']);
+    for (const name of ['goes', 'rests'])
+      expect(Object.keys(await configOf(name)).filter((key) => key.startsWith('volatile.evacuate.'))).toEqual([]);
+    await one.ok('PUT', '/1.0/containers/bound/state', { action: 'stop', force: true });
   });
 
   test('a member that is renamed while evacuated is restored under its new name', async () => {

@@ -1,13 +1,13 @@
 // Checkpoints with the CRIU of the release: a process continues counting, also from a snapshot and on another daemon.
-import type { Check } from '../check.ts';
+import { expectMatch, type Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
 import { apply, operations } from './shell.ts';
 
 export const checkpointPackages = ['criu', 'iptables', 'etcd-server'] as const;
 
-/** Counts five times a second in /count, as a child of init, since CRIU cannot store processes of outside commands. */
+/** Counts five times a second in /count, and its starts by the lines of /starts, as a child of init, since CRIU cannot store processes of outside commands. */
 const counting =
-  '#!/bin/sh\\n(n=0; while true; do n=$((n+1)); echo $n >/count; sleep 0.2; done) </dev/null >/dev/null 2>&1 &\\n';
+  '#!/bin/sh\\necho >>/starts\\n(n=0; while true; do n=$((n+1)); echo $n >/count; sleep 0.2; done) </dev/null >/dev/null 2>&1 &\\n';
 
 const counter = (name: string, more: string): string => `kind: container
 name: ${name}
@@ -120,18 +120,19 @@ export const checkpointChecks: readonly Check[] = [
       );
       const documents = `kind: storage_pool\nname: quick\ndriver: dir\n---\n${counter('drifter', `target: one\n${plain}`)}`;
       await host.run(apply('members', documents, `--host ${one}`), 300);
-      expectGrowth(
-        await host.run(
-          `${words}
+      const text = await host.run(
+        `${words}
           where() { gantry show container/drifter --host ${two} | grep "location: $1"; }
           gantry start drifter --host ${one}; until [ "$(count --host ${one} drifter)" -gt 100 ]; do sleep 1; done
           count --host ${one} drifter
           gantry cluster evacuate one --mode live-migrate --host ${one} >/dev/null; where two
           gantry cluster restore one --host ${one} >/dev/null; where one
-          count --host ${two} drifter; sleep 2; count --host ${two} drifter`,
-          900,
-        ),
+          count --host ${two} drifter; sleep 2; count --host ${two} drifter
+          echo "starts: $(gantry exec --host ${two} drifter -- grep -c ^ /starts)"`,
+        900,
       );
+      expectGrowth(text);
+      expectMatch(text, /^starts: 1$/m, 'how often its init started');
       await host.run(`gantry delete --force -y drifter --host ${one}; systemctl stop lane-one lane-two`, 120);
     },
   },

@@ -13,6 +13,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { evacuateKeys, groupOf } from '../../containers/shared/evacuate-keys.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
+import { liveProblem } from '../../transfer/migration/live.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
 import { moveAway, startThere, stopForMove } from './move-away.ts';
 import { type MoveOutDeps, hasPool } from './move-out.ts';
@@ -82,7 +83,8 @@ async function leave(
   const entry = records.containers.get(name);
   if (entry?.document.lifecycle !== 'ready') return;
   const origin = cluster.ownName;
-  if (wayOut(view.expanded(entry), mode) === 'stop') {
+  const way = wayOut(view.expanded(entry), mode);
+  if (way === 'stop') {
     await locks.run(lockOf(name), async () => {
       if (!records.containers.has(name) || runtime.probe(name).status === 'stopped') return;
       await stopForMove(deps, caller, name, { isForced, origin }, signal);
@@ -90,14 +92,18 @@ async function leave(
     return;
   }
   const isRunning = runtime.probe(name).status !== 'stopped';
+  const isLive = way === 'live' && isRunning;
+  const problem = isLive ? await liveProblem(deps, name, entry.document.ephemeral) : undefined;
+  if (problem !== undefined) throw errors.badRequest(`${problem}. Stop it first, or evacuate with the mode migrate`);
   const to = destination(deps, entry);
-  const { id } = moveAway(deps, caller, name, { to, origin, isForced });
+  const { id } = moveAway(deps, caller, name, { to, origin, isForced, isLive });
   const stop = (): void => operations.cancel(id);
   signal.addEventListener('abort', stop, { once: true });
   const ended = await operations.wait(id, undefined).finally(() => signal.removeEventListener('abort', stop));
   if (ended.status_code !== statusCodes.success) throw new Error(ended.err);
-  const isThere = records.others.get('containers', name)?.member === to.number;
-  if (isThere && isToRun(entry.document.config, isRunning)) await startThere(deps, to, name);
+  const there = records.others.get('containers', name);
+  if (there?.member === to.number && isToRun(entry.document.config, isRunning))
+    await startThere(deps, to, name, there.document.stateful);
 }
 
 /** The other eligible member with the fewest containers. */
@@ -126,7 +132,7 @@ function stoppedOnOthers({ records, cluster }: MoveOutDeps) {
 
 const startAgain =
   (deps: MoveOutDeps) =>
-  async ({ name, member: number }: { readonly name: string; readonly member: number }): Promise<void> => {
+  async ({ name, member: number, document }: ReturnType<typeof stoppedOnOthers>[number]): Promise<void> => {
     const member = deps.cluster.members.byNumber(number);
-    if (member !== undefined) await startThere(deps, member, name);
+    if (member !== undefined) await startThere(deps, member, name, document.stateful);
   };

@@ -6,16 +6,20 @@ import type { Member } from '../../../membership/members.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { stopToLeave } from '../../containers/power/host-shutdown.ts';
 import { startNow } from '../../containers/power/start.ts';
-import { readyContainer } from '../../shared/find-container.ts';
+import { stopStateful } from '../../containers/power/stop.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
-import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';
+import type { MoveTo } from './hand-over.ts';
+import { moveOutHeld, startMove, successAt, type MoveOutDeps, type Running } from './move-out.ts';
 
 export interface MoveAway {
   readonly to: Member;
   /** The member it comes from; absent: it returns there, and keeps running here if it cannot. */
   readonly origin?: string;
   readonly isForced: boolean;
+  /** Its processes move with it, in a checkpoint. */
+  readonly isLive: boolean;
 }
 
 /** When the operation succeeds, the other member has it, and starts it if it ran. */
@@ -23,21 +27,48 @@ export function moveAway(
   deps: MoveOutDeps,
   caller: Caller,
   name: string,
-  { to, origin, isForced }: MoveAway,
+  { to: member, origin, isForced, isLive }: MoveAway,
 ): Operation {
   readyContainer(deps.records, name);
+  const to = (): MoveTo => {
+    const { pool } = readyContainer(deps.records, name).document;
+    return { member, name, pool, withoutSnapshots: false };
+  };
   return startMove(deps, name, async (running) => {
+    if (isLive) {
+      await deps.locks.unshared(lockOf(name));
+      await markLeaving(deps, name, { origin, isLive });
+      return moveStored(deps, caller, name, to(), running);
+    }
     try {
       await stopForMove(deps, caller, name, { isForced, origin }, running.signal);
       // A container that is deleted by its stop is done.
       if (!deps.records.containers.has(name)) return;
-      const { pool } = readyContainer(deps.records, name).document;
-      await moveOutHeld(deps, caller, name, { member: to, name, pool, withoutSnapshots: false }, running);
+      await moveOutHeld(deps, caller, name, to(), running);
     } catch (error) {
       if (origin === undefined) await runOn(deps, caller, name);
       throw error;
     }
   });
+}
+
+/** Stops it with a checkpoint and moves it; if it cannot move, it goes on here. The caller holds the container's lock. */
+export async function moveStored(
+  deps: MoveOutDeps,
+  caller: Caller,
+  name: string,
+  to: MoveTo,
+  running: Running,
+): Promise<void> {
+  const { uuid } = readyContainer(deps.records, name).document;
+  await stopStateful(deps, caller, name, running.signal);
+  try {
+    await moveOutHeld(deps, caller, name, to, running);
+  } catch (error) {
+    if (deps.records.containers.get(name)?.document.uuid === uuid)
+      await startNow(deps, caller, name, new AbortController().signal, true);
+    throw error;
+  }
 }
 
 /** The move failed: starts it here again. Failures are logged. */
@@ -58,12 +89,21 @@ export async function stopForMove(
   { isForced, origin }: { readonly isForced: boolean; readonly origin: string | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const isRunning = deps.runtime.probe(name).status !== 'stopped';
-  await deps.records.retry((changes) => {
-    const { document } = readyContainer(deps.records, name);
-    changes.put('containers', name, { ...document, config: leaving(document.config, isRunning, origin) });
+  if (await markLeaving(deps, name, { origin })) await stopToLeave(deps, caller, name, isForced, signal);
+}
+
+/** Returns whether it runs. */
+async function markLeaving(
+  { records, runtime }: MoveOutDeps,
+  name: string,
+  how: { readonly origin: string | undefined; readonly isLive?: boolean },
+): Promise<boolean> {
+  const isRunning = runtime.probe(name).status !== 'stopped';
+  await records.retry((changes) => {
+    const { document } = readyContainer(records, name);
+    changes.put('containers', name, { ...document, config: leaving(document.config, isRunning, how) });
   });
-  if (isRunning) await stopToLeave(deps, caller, name, isForced, signal);
+  return isRunning;
 }
 
 /** Starts a container that another member has. */

@@ -4,14 +4,12 @@ import { AppError } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { startNow } from '../../containers/power/start.ts';
-import { stopStateful } from '../../containers/power/stop.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { isLive } from '../../transfer/migration/live.ts';
-import { startThere } from './move-away.ts';
+import { moveStored, startThere } from './move-away.ts';
 import type { MoveTo } from './hand-over.ts';
-import { destination, moveOut, moveOutHeld, refuse, startMove, type MoveOutDeps, type Running } from './move-out.ts';
+import { destination, moveOut, refuse, startMove, type MoveOutDeps, type Running } from './move-out.ts';
 
 /** POST {migration: true} with a target. Only `live: true` moves a running container; all refusals come at once. */
 export async function moveToMember(
@@ -31,15 +29,7 @@ export async function moveToMember(
 
 async function moveLive(deps: MoveOutDeps, caller: Caller, name: string, to: MoveTo, running: Running): Promise<void> {
   await deps.locks.unshared(lockOf(name));
-  const { uuid } = readyContainer(deps.records, name).document;
-  await stopStateful(deps, caller, name, running.signal);
-  try {
-    await moveOutHeld(deps, caller, name, to, running);
-  } catch (error) {
-    if (deps.records.containers.get(name)?.document.uuid === uuid)
-      await startNow(deps, caller, name, new AbortController().signal, true);
-    throw error;
-  }
+  await moveStored(deps, caller, name, to, running);
   const { member } = to;
   await startThere(deps, member, to.name, true).catch((error: unknown) => {
     throw new AppError(

@@ -6,6 +6,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { startNow } from '../../containers/power/start.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
+import { liveProblem } from '../../transfer/migration/live.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
 import { moveAway } from './move-away.ts';
@@ -48,12 +49,14 @@ export function restore(
 
 /** The container is back: starts it if it ran, and removes the marks of the evacuation. */
 async function finishReturn(deps: MoveOutDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
-  const { records, runtime } = deps;
+  const { records, runtime, cluster } = deps;
   await deps.locks.run(lockOf(name), async () => {
     const found = records.containers.get(name)?.document;
     if (found?.lifecycle !== 'ready') return;
     if (isToRun(found.config, false) && runtime.probe(name).status === 'stopped')
-      await startNow(deps, caller, name, signal);
+      await startNow(deps, caller, name, signal, found.stateful);
+    // A resumed container emits no event that would show the other members its status.
+    cluster.touch(name);
     await records.retry((changes) => {
       const { document } = readyContainer(records, name);
       changes.put('containers', name, { ...document, config: returned(document.config) });
@@ -76,10 +79,18 @@ async function fetch(
   if (records.others.get('containers', name) !== undefined) throw errors.conflict('container', name);
 }
 
-/** Another member is restored, and requests a container that came from there. */
-export function giveBack(deps: MoveOutDeps, caller: Caller, { name, force: isForced }: ClusterReturn): Operation {
-  const origin = readyContainer(deps.records, name).document.config[evacuateKeys.origin] ?? '';
+/** Another member is restored, and requests a container that came from there. One that came with its processes goes with them. */
+export async function giveBack(
+  deps: MoveOutDeps,
+  caller: Caller,
+  { name, force: isForced }: ClusterReturn,
+): Promise<Operation> {
+  const { config, ephemeral } = readyContainer(deps.records, name).document;
+  const origin = config[evacuateKeys.origin] ?? '';
   const to = deps.cluster.members.get(origin);
   if (to === undefined || to.isHere) throw errors.badRequest(`The container ${name} came from no other member`);
-  return moveAway(deps, caller, name, { to, isForced });
+  const isLive = config[evacuateKeys.live] === 'true' && deps.runtime.probe(name).status !== 'stopped';
+  const problem = isLive ? await liveProblem(deps, name, ephemeral) : undefined;
+  if (problem !== undefined) throw errors.badRequest(`${problem}. Stop it first`);
+  return moveAway(deps, caller, name, { to, isForced, isLive });
 }

@@ -20,16 +20,27 @@ export async function isLive(
 ): Promise<boolean> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped' || live === false || live === 'false') return false;
+  const problem = await liveProblem(deps, name, isEphemeral);
+  if (problem === undefined) return true;
+  throw errors.badRequest(`${problem}. Stop it first, or give live: false to copy its files as they are now`);
+}
+
+/** Why a running container cannot be migrated live. */
+export async function liveProblem(
+  { runtime }: Pick<StateDeps, 'runtime'>,
+  name: string,
+  isEphemeral: boolean,
+): Promise<string | undefined> {
+  const { status } = runtime.probe(name);
   const what = `The container ${name} is ${status} and cannot be migrated live`;
-  const remedy = 'Stop it first, or give live: false to copy its files as they are now';
-  if (status === 'frozen') throw errors.badRequest(`${what}: it is frozen. ${remedy}`);
-  if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and is deleted when it stops. ${remedy}`);
+  if (status === 'frozen') return `${what}: it is frozen`;
+  if (isEphemeral) return `${what}: it is ephemeral and is deleted when it stops`;
   try {
-    await needCheckpoints(deps.runtime, 'That');
-    return true;
+    await needCheckpoints(runtime, 'That');
+    return undefined;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw errors.badRequest(`${what}. ${error.message}. ${remedy}`);
+    return `${what}. ${error.message}`;
   }
 }
 
