@@ -161,14 +161,14 @@ export const fileAddress = (container: ContainerPlace, path: string): string =>
 const withSignal = (signal: AbortSignal | undefined): Call => (signal === undefined ? {} : { signal });
 
 /** The address of a console's websocket. */
+/** `command` is one for a shell; absent: the console of the container. */
 export function consoleAddress(
-  host: string,
-  name: string,
-  project: string | undefined,
-  size: { width: number; height: number },
+  { host, name, project }: ContainerPlace,
+  size: { readonly width: number; readonly height: number },
+  command?: string,
 ): string {
   const path = `/api/v1/hosts/${encodeURIComponent(host)}/containers/${encodeURIComponent(name)}/console`;
-  const address = new URL(`.${path}${query({ project, ...size })}`, document.baseURI);
+  const address = new URL(`.${path}${query({ project, command, ...size })}`, document.baseURI);
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
   return address.href;
 }

@@ -37,6 +37,9 @@ export const may = (right: Right, set: string): boolean =>
   session.value?.may?.some((one) => one.set === set && one.rights.includes(right)) === true;
 export const canUseConsole = computed(() => session.value?.console === true);
 
+/** Whether the page is that of gantry ui. */
+export const isAlone = computed(() => overview.value?.sets.some(isOfOneHost) === true);
+
 function isOneHost(name: string): boolean {
   const set = setOf(name);
   return set !== undefined && isOfOneHost(set);

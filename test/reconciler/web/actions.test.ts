@@ -221,6 +221,24 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('online', { exact: true }).waitFor();
     }));
 
+  test('a console opens a shell or the login console, and says how the shell ended or why it failed', () =>
+    visiting({ place: '#/console/node01/web1' }, async ({ page, server }) => {
+      await page.getByText('online', { exact: true }).waitFor();
+      expect(server.consoleCommands.at(-1)).toContain('exec sh -l');
+      await page.keyboard.type('exit\n');
+      await page.getByRole('heading', { name: 'The shell has ended' }).waitFor();
+      await page.getByText('Its exit code is 3.').waitFor();
+      expect(await page.getByText('"exit"').count()).toBe(0);
+      await page.getByRole('link', { name: 'Login console' }).click();
+      await page.getByText('online', { exact: true }).waitFor();
+      expect(server.consoleCommands.at(-1)).toBeNull();
+      await page.keyboard.type('fail\n');
+      await page.getByRole('heading', { name: 'The console failed' }).waitFor();
+      await page.getByText('web1 is frozen', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'web1', exact: true }).click();
+      await page.getByRole('heading', { name: /^web1/ }).waitFor();
+    }));
+
   test('hides buttons for changes from viewers', () =>
     visiting({ place: web1, anonymous: 'view' }, async ({ page }) => {
       await page.getByText('config.user.password').first().waitFor();

@@ -33,6 +33,8 @@ export class PageServer {
   /** Requested changes, in order. */
   readonly asked: Recorded[] = [];
   readonly consoleInput: string[] = [];
+  /** The command of each console, null without one. */
+  readonly consoleCommands: (string | null)[] = [];
   readonly consoleSizes: string[] = [];
   /** Answers 503 to everything of the API while true. */
   isBroken = false;
@@ -61,10 +63,20 @@ export class PageServer {
         return;
       }
       consoles.handleUpgrade(request, socket, head, (web) => {
+        this.consoleCommands.push(new URL(request.url ?? '/', 'http://page').searchParams.get('command'));
         web.send(Buffer.from('welcome to the console\r\n$ '));
         web.on('message', (data: Buffer, isBinary) => {
           (isBinary ? this.consoleInput : this.consoleSizes).push(data.toString());
           if (isBinary) web.send(data);
+          const typed = this.consoleInput.join('');
+          const end = typed.endsWith('exit\r')
+            ? { exit: 3 }
+            : typed.endsWith('fail\r')
+              ? { error: 'web1 is frozen' }
+              : undefined;
+          if (end === undefined) return;
+          web.send(JSON.stringify(end));
+          web.close();
         });
       });
     });

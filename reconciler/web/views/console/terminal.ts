@@ -1,8 +1,9 @@
-// The terminal of xterm.js on a websocket of the controller: binary frames carry bytes, text frames its size.
+// The terminal of xterm.js on a websocket of the controller: binary frames carry bytes, text frames its size and how it ended.
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { consoleAddress } from '../../data/api.ts';
+import { endingOf, type Ending } from './ending.ts';
 
 export type ConsoleState = 'connecting' | 'open' | 'closed';
 
@@ -11,11 +12,14 @@ export interface TerminalOptions {
   readonly host: string;
   readonly name: string;
   readonly project: string | undefined;
+  /** Absent: the console of the container. */
+  readonly command?: string;
   readonly onState: (state: ConsoleState) => void;
-  readonly onProblem: (problem: string) => void;
+  readonly onEnding: (ending: Ending) => void;
 }
 
-export function openTerminal({ element, host, name, project, onState, onProblem }: TerminalOptions): () => void {
+export function openTerminal(options: TerminalOptions): () => void {
+  const { element, host, name, project, command, onState, onEnding } = options;
   const terminal = new Terminal({
     cursorBlink: true,
     fontSize: 13,
@@ -29,25 +33,24 @@ export function openTerminal({ element, host, name, project, onState, onProblem 
   terminal.focus();
 
   const size = () => ({ width: terminal.cols, height: terminal.rows });
-  const socket = new WebSocket(consoleAddress(host, name, project, size()));
+  const socket = new WebSocket(consoleAddress({ host, name, project }, size(), command));
   socket.binaryType = 'arraybuffer';
   const encoder = new TextEncoder();
   let wasOpen = false;
+  let lastText = '';
   let isLeft = false;
   socket.addEventListener('open', () => {
     wasOpen = true;
     onState('open');
   });
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
-    terminal.write(typeof data === 'string' ? data : new Uint8Array(data));
+    if (typeof data === 'string') lastText = data;
+    else terminal.write(new Uint8Array(data));
   });
-  socket.addEventListener('close', ({ reason }) => {
+  socket.addEventListener('close', ({ code, reason }) => {
     if (isLeft) return;
     onState('closed');
-    onProblem(
-      reason ||
-        (wasOpen ? 'The connection was closed.' : 'The controller refused the console, or its host does not answer.'),
-    );
+    onEnding(endingOf({ lastText, code, reason, wasOpen }));
   });
   const send = (data: string | Uint8Array<ArrayBuffer>): void => {
     if (socket.readyState === WebSocket.OPEN) socket.send(data);

@@ -5,6 +5,7 @@ import { useContainers, type HostContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf } from '../../data/figures.ts';
 import { place, to } from '../../data/router.ts';
 import { canUseConsole, overview } from '../../data/store.ts';
+import { Closed } from '../../parts/closed.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { ContainerStatus } from './container-status.tsx';
 import { FilesPart } from './files-part.tsx';
@@ -30,12 +31,7 @@ export function ContainerView({ host, name, part }: ContainerViewProps) {
   const now = useContainers(host, project, canUseConsole.value);
   const found = now.list?.containers.find((one) => one.name === name);
   const container = { host, name, project };
-  if (!canUseConsole.value)
-    return (
-      <Empty isPage title="Containers are not open to you">
-        <p>Work in containers needs the role operate, and `console: true` in the controller's configuration.</p>
-      </Empty>
-    );
+  if (!canUseConsole.value) return <Closed title="Containers are not open to you" what="Work in containers" />;
   if (found === undefined) return <Missing host={host} name={name} now={now} />;
   return (
     <>

@@ -4,6 +4,7 @@ import { api, type ContainerPlace } from '../../data/api.ts';
 import { readContainers } from '../../data/containers.ts';
 import { bytesText } from '../../data/figures.ts';
 import { joined } from '../../data/paths.ts';
+import { isAlone } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { notify } from '../../parts/notices.tsx';
 import { Field, text } from './field.tsx';
@@ -31,6 +32,15 @@ const inProject = ({ project }: ContainerPlace) => (project === undefined ? {} :
 const again = ({ host, project }: ContainerPlace): Promise<void> => readContainers(host, project);
 
 export const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** `gantry ui` writes no audit log. */
+const Reason = () =>
+  isAlone.value ? null : (
+    <Field label="Reason (for the audit log)">
+      <input class="input" name="reason" maxLength={1000} />
+    </Field>
+  );
+
 const words: Readonly<Record<PowerAction, { readonly past: string; readonly means: string }>> = {
   start: { past: 'started', means: 'It starts as it is configured now.' },
   stop: { past: 'stopped', means: 'Its processes are asked to end, for at most 30 seconds.' },
@@ -39,7 +49,7 @@ const words: Readonly<Record<PowerAction, { readonly past: string; readonly mean
     means: 'Its processes are asked to end, for at most 30 seconds; then it starts again.',
   },
   freeze: { past: 'frozen', means: 'Its processes stand still until it is unfrozen.' },
-  unfreeze: { past: 'unfrozen', means: 'Its processes go on.' },
+  unfreeze: { past: 'unfrozen', means: 'Its processes continue.' },
 };
 
 export function PowerQuestion({ container, action, close }: HandProps<'power'>) {
@@ -66,9 +76,7 @@ export function PowerQuestion({ container, action, close }: HandProps<'power'>) 
           <input type="checkbox" name="force" /> Kill its processes at once
         </label>
       )}
-      <Field label="Reason (for the audit log)">
-        <input class="input" name="reason" maxLength={1000} />
-      </Field>
+      <Reason />
     </Confirm>
   );
 }
@@ -107,9 +115,7 @@ export function SnapshotQuestion({ container, action, name, close }: HandProps<'
           <input class="input" name="name" maxLength={200} />
         </Field>
       )}
-      <Field label="Reason (for the audit log)">
-        <input class="input" name="reason" maxLength={1000} />
-      </Field>
+      <Reason />
     </Confirm>
   );
 }
