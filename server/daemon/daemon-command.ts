@@ -20,7 +20,7 @@ export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd openapi
 
 shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
-brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
+brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon; it outlives its terminal (SIGHUP).
 cluster looks after a member whose daemon, or whose cluster, is gone; gantryd cluster --help says more.
 recover brings back what the pools have copies of, on a host whose records are lost; gantryd recover --help says more.
 store moves records into an etcd (and ends a running daemon for that), writes them to a file, or takes them from one.
@@ -157,6 +157,7 @@ async function serve(flags: Flags): Promise<number> {
   // The daemon serves others too, so it outlives the program that started it.
   const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
+  outliveTerminal(log);
   const stopStart = new AbortController();
   void stopping.then((name) => stopStart.abort(new Error(`${name} arrived before the start was complete`)));
   try {
@@ -220,6 +221,13 @@ function logDestination(): ReturnType<typeof pino.destination> {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: maxLogBytes });
   destination.on('error', () => {});
   return destination;
+}
+
+/** Node.js ends at SIGHUP without a word, also under nohup. The daemon outlives the terminal that started it. */
+function outliveTerminal(log: Log): void {
+  process.on('SIGHUP', () =>
+    log.warn('SIGHUP: the terminal or session that started gantryd is gone; gantryd continues, SIGTERM ends it'),
+  );
 }
 
 type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGPWR';

@@ -147,7 +147,7 @@ describe('gantryd', () => {
   });
 
   test.each(['gone', 'full'] as const)(
-    'gantryd keeps serving when its standard streams are %s, also when it logs',
+    'gantryd keeps serving when its standard streams are %s, also when it logs and its terminal hangs up',
     async (target) => {
       const mark = newMark();
       marks.push(mark);
@@ -170,6 +170,7 @@ describe('gantryd', () => {
           () => false,
         );
       await until(name);
+      child.kill('SIGHUP');
       for (let index = 0; index < 50; index += 1) await call(wire, 'POST', '/1.0/profiles', { name: `p${index}` });
       expect(await name()).toBe(true);
       child.kill('SIGTERM');
