@@ -75,7 +75,7 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
     if (context.stop.aborted) throw stoppedAt(host, context.stop.reason);
     if (error instanceof CliError) throw error;
     if (!(error instanceof ClientError)) throw usageError(reasonOf(error));
-    const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
+    const flags = error.code === 'untrusted' ? ` (${trustAdvice(context.options)})` : '';
     const text =
       error.code === 'timeout'
         ? `${host} accepts connections but does not answer (${error.message}): see the log of that daemon`
@@ -90,6 +90,11 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
   } finally {
     clearTimeout(timer);
   }
+}
+
+function trustAdvice({ flagPrefix = '--' }: ConnectOptions): string {
+  const flags = ['server-cert', 'client-cert', 'client-key'].map((name) => `${flagPrefix}${name}`).join(', ');
+  return flagPrefix === '--' ? flags : `${flags}; on the host of that LXD: lxc config trust add CERTIFICATE`;
 }
 
 /** Warns once per command, with --json too, that the data may be stale. */

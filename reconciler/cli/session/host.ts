@@ -10,7 +10,11 @@ import { exitCodes } from '../errors/exit-codes.ts';
 import { CertificateFileError, readTls } from '../../engine/certificate-files.ts';
 
 /** What a connection needs. */
-export type ConnectOptions = HostOptions & Pick<RunOptions, 'parallelism'>;
+export type ConnectOptions = HostOptions &
+  Pick<RunOptions, 'parallelism'> & {
+    /** Where the flags of certificates are called `--lxd-client-cert` and so on; default: `--`. */
+    readonly flagPrefix?: '--lxd-';
+  };
 
 /** --host, GANTRY_HOST, GANTRY_SOCKET, then the local daemon's socket of this user. */
 export function hostOf(options: HostOptions, io: Pick<CliIo, 'env' | 'userId'>): string {
@@ -28,7 +32,7 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('--client-cert and --client-key must be given together');
   }
-  const tls = await readTls(options, flagNames).catch((error: unknown) => {
+  const tls = await readTls(options, flagNames(options.flagPrefix ?? '--')).catch((error: unknown) => {
     throw error instanceof CertificateFileError ? new CliError(error.message, exitCodes.usage, error) : error;
   });
   const parallelism = parseCount('--parallelism', options.parallelism);
@@ -40,4 +44,8 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
   };
 }
 
-const flagNames = { clientCert: '--client-cert', clientKey: '--client-key', serverCert: '--server-cert' };
+const flagNames = (prefix: string): Readonly<Record<'clientCert' | 'clientKey' | 'serverCert', string>> => ({
+  clientCert: `${prefix}client-cert`,
+  clientKey: `${prefix}client-key`,
+  serverCert: `${prefix}server-cert`,
+});

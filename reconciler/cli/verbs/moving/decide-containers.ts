@@ -23,11 +23,16 @@ export function decideContainers(request: MoveRequest, behind: ReadonlySet<strin
 }
 
 function decideContainer(request: MoveRequest, key: string, live: JsonObject, behind: ReadonlySet<string>): Decided {
-  const { target, begun } = request;
+  const { target, begun, architectures = [] } = request;
   const id = `container/${key}`;
   const left = (text: string): Decided => ({ moves: [], differences: [{ id, effect: 'left', text }] });
   if (target.containers.has(key) && !begun.has(id))
     return left('exists on the target already and was not brought by this move: delete or rename one of them');
+  const architecture = asText(live['architecture']);
+  if (architecture !== '' && architectures.length > 0 && !architectures.includes(architecture))
+    return left(
+      `has the architecture ${architecture}, which the target's host cannot run (${architectures.join(', ')}): leave it on the source, or name a host that can with --host`,
+    );
   const isRunning = live['status'] !== 'Stopped';
   if (isRunning && live['ephemeral'] === true)
     return left(

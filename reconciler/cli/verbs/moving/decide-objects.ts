@@ -58,7 +58,7 @@ function decideObject(request: MoveRequest, kind: TextKind, key: string, { objec
     // The target already has everything that the object declares.
     if (isWithin(values, there) || kind === 'certificate') return nothing;
     return left(
-      `exists on the target with other values (${differing(values, there).join(', ')}) and stays as it is there: change one of them, or go on if that is right`,
+      `exists on the target with other values (${differing(values, there).join(', ')}) and stays as it is there: change one of them, or continue if that is right`,
     );
   }
   if (isPermanent && there !== undefined && isUntouched(live)) return nothing;

@@ -10,6 +10,7 @@ import { parseDuration } from '../../flags/parse-values.ts';
 import { confirm } from '../../session/confirm.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Context, Run } from '../../session/context.ts';
+import type { ConnectOptions } from '../../session/host.ts';
 import { exportHost } from '../objects/export.ts';
 import { carry, type Carrier } from './carry-moves.ts';
 import { decideMoves } from './decide-moves.ts';
@@ -80,12 +81,20 @@ function moveAll(
 }
 
 async function planOf(context: Moving, from: Client, to: Client, progress: Progress): Promise<MovePlan> {
-  const [source, { world: target }] = await Promise.all([
+  const [source, { world: target }, { metadata }] = await Promise.all([
     readInventory(from, context.stop),
     readInventory(to, context.stop),
+    to.server(context.stop),
   ]);
+  const { architectures } = metadata.environment ?? {};
   const keepsAddresses = context.options.keepAddresses === true;
-  return decideMoves({ source, target, keepsAddresses, begun: new Set(progress.entries.keys()) });
+  return decideMoves({
+    source,
+    target,
+    keepsAddresses,
+    begun: new Set(progress.entries.keys()),
+    ...(architectures === undefined ? {} : { architectures }),
+  });
 }
 
 /** Reports each failed step; steps that need it fail too, all others continue. */
@@ -166,7 +175,7 @@ const graceOf = (grace: string | undefined): number =>
 /** The LXD socket of the snap and of the Debian package. */
 const sockets = ['/var/snap/lxd/common/lxd/unix.socket', '/var/lib/lxd/unix.socket'];
 
-function lxdOptions({ options, io }: Moving): MigrateOptions {
+function lxdOptions({ options, io }: Moving): MigrateOptions & Pick<ConnectOptions, 'flagPrefix'> {
   const { lxd, lxdClientCert, lxdClientKey, lxdServerCert, serverCert: _pin, ...shared } = options;
   const folder = io.env['LXD_DIR'];
   const local = [...(folder === undefined ? [] : [join(folder, 'unix.socket')]), ...sockets].find((path) =>
@@ -176,6 +185,7 @@ function lxdOptions({ options, io }: Moving): MigrateOptions {
     throw usageError(`no LXD on this host (${sockets.join(', ')}): name it with --lxd https://HOST:8443`);
   return {
     ...shared,
+    flagPrefix: '--lxd-',
     host: [lxd ?? `unix://${local ?? ''}`],
     ...(lxdClientCert === undefined ? {} : { clientCert: lxdClientCert }),
     ...(lxdClientKey === undefined ? {} : { clientKey: lxdClientKey }),

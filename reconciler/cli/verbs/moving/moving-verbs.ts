@@ -8,7 +8,7 @@ const { host, clientCert, clientKey, serverCert } = hostFlags;
 
 export const migrateFromLxd = {
   name: 'migrate-from-lxd',
-  summary: 'move everything that a stock LXD host has to a gantryd, or back',
+  summary: 'move everything that a stock LXD host has to a gantryd, or back; run again, it continues',
   flags: {
     host,
     clientCert,
@@ -36,6 +36,11 @@ export const migrateFromLxd = {
       stateDir: text('--state-dir <dir>', 'folder of the progress and the manifests (default lxd-move)'),
     }),
   },
-  examples: ['gantry migrate-from-lxd --dry-run', 'gantry migrate-from-lxd --lxd https://old:8443 -y'],
+  examples: [
+    'gantry migrate-from-lxd --dry-run',
+    'gantry migrate-from-lxd',
+    'gantry migrate-from-lxd --lxd https://old:8443 --lxd-server-cert server.crt --client-cert me.crt --client-key me.key',
+    'gantry migrate-from-lxd --to-lxd',
+  ],
 } satisfies Verb;
 export type MigrateOptions = OptionsOf<typeof migrateFromLxd>;

@@ -26,9 +26,10 @@ const gantryd: Observed = {
 };
 
 function decide(source: Observed, target = gantryd, more: Partial<MoveRequest & Inventory> = {}): MovePlan {
-  const { virtualMachines = [], leases = new Map(), begun = new Set() } = more;
+  const { virtualMachines = [], leases = new Map(), begun = new Set(), architectures } = more;
   const keepsAddresses = more.keepsAddresses === true;
-  return decideMoves({ source: { world: source, virtualMachines, leases }, target, keepsAddresses, begun });
+  const asked = { source: { world: source, virtualMachines, leases }, target, keepsAddresses, begun };
+  return decideMoves({ ...asked, ...(architectures === undefined ? {} : { architectures }) });
 }
 
 const ids = ({ moves }: MovePlan): readonly string[] => moves.map(({ id }) => id);
@@ -36,6 +37,16 @@ const texts = ({ differences }: MovePlan): readonly string[] =>
   differences.map(({ id, effect, text }) => `${effect} ${id}: ${text}`);
 
 describe('the decisions of a move', () => {
+  test('a container whose architecture the host of the target cannot run stays behind', () => {
+    const source = world({ containers: [liveContainer('arm', { architecture: 'aarch64' }), liveContainer('web')] });
+    const plan = decide(source, gantryd, { architectures: ['x86_64', 'i686'] });
+    expect(ids(plan)).toEqual(['container/web']);
+    expect(texts(plan)).toContainEqual(
+      expect.stringMatching(/^left container\/arm: has the architecture aarch64, .* \(x86_64, i686\): leave it/),
+    );
+    expect(ids(decide(source))).toEqual(['container/arm', 'container/web']);
+  });
+
   test('objects move before those that need them', () => {
     const plan = decide(
       world({
