@@ -206,10 +206,10 @@ describe('the command line', () => {
     [['exec', 'c1'], 64, /COMMAND/],
     [['exec', 'c1', '--env', 'nonsense', '--', 'true'], 64, /--env/],
     [['exec', 'c1', '--user', 'root', '--', 'true'], 64, /--user/],
-    [['exec', 'still', '--', 'true'], 1, /not running/],
+    [['exec', 'still', '--', 'true'], 1, /container\/still is stopped: gantry start still starts it/],
     [['exec', 'absent', '--', 'true'], 1, /container\/absent does not exist: gantry list shows/],
     [['console'], 64, /name/],
-    [['console', 'still'], 1, /not running/],
+    [['console', 'still'], 1, /container\/still is stopped: gantry start still starts it/],
   ])('the command %j exits with %i', async (argv, code, text) => {
     const run = await cli(argv, { env: host() });
     expect([run.code, run.stdout]).toEqual([code, '']);

@@ -37,12 +37,12 @@ export function parseContainer(text: string, what: string, forSnapshots?: string
   return address.slice(kind.length + 1);
 }
 
-/** Reads `--var NAME=VALUE` and flags like it. */
-export function parsePairs(flag: string, pairs: readonly string[] = []): Record<string, string> {
+/** Reads `--var NAME=VALUE` and flags like it; `form` is how the message writes a pair. */
+export function parsePairs(flag: string, pairs: readonly string[] = [], form = 'NAME=VALUE'): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const equals = pair.indexOf('=');
-      if (equals < 1) throw usageError(`${flag} ${JSON.stringify(pair)} is not NAME=VALUE`);
+      if (equals < 1) throw usageError(`${flag} ${JSON.stringify(pair)} is not ${form}`);
       return [pair.slice(0, equals), pair.slice(equals + 1)];
     }),
   );

@@ -259,10 +259,20 @@ const printable = (text: string): string =>
 
 const certificateCodes = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
 
+/** What to check, for the errors of a host without a network. */
+function unreachableHint(url: URL, code: string): string {
+  const check = 'check the network of the host of this daemon, and core.proxy_https where it needs a proxy';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return ` (the name ${url.hostname} cannot be resolved: ${check})`;
+  return /^(ECONNREFUSED|ETIMEDOUT|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
+    ? ` (no answer from ${url.host}: ${check})`
+    : '';
+}
+
 function unreachable(url: URL, error: unknown): DriverError {
   if (error instanceof OutOfReach) return new DriverError('Invalid', `cannot ask ${shown(url)}`, error);
-  const hint = certificateCodes.test(codeOf(error))
+  const code = codeOf(error);
+  const hint = certificateCodes.test(code)
     ? ': its certificate is not trusted here; give it as source.certificate'
-    : '';
+    : unreachableHint(url, code);
   return new DriverError('Failed', `cannot reach ${shown(url)}${hint}`, error);
 }

@@ -63,10 +63,31 @@ test('set warns that the next apply reverts a declared key, and keeps an undecla
 test('set refuses a missing object, a word without =, a wrong key and a record of gantry', async () => {
   const before = await configOf('own');
   expect(await gantry(['set', 'nothing', 'user.a=1'])).toMatchObject({ code: 1 });
-  expect(await gantry(['set', 'own', 'user.a'])).toMatchObject({ code: 64 });
+  const bare = await gantry(['set', 'own', 'user.a']);
+  expect([bare.code, bare.stderr]).toEqual([
+    64,
+    expect.stringContaining('"user.a" is not KEY=VALUE: gantry set own user.a=VALUE'),
+  ]);
+  expect(bare.stderr).toContain('gantry show container/own shows it');
+  expect((await gantry(['set', 'own', '=1'])).stderr).toContain('"=1" is not KEY=VALUE');
   expect(await gantry(['set', 'own', 'limits.memroy=1'])).toMatchObject({ code: 1 });
   expect(await gantry(['set', 'own', 'user.gantry.own.default={}'])).toMatchObject({ code: 64 });
   expect(await configOf('own')).toEqual(before);
+});
+
+test('exec and shell in a container that is paused name the verb that lets it continue', async () => {
+  await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'freeze' });
+  for (const words of [
+    ['exec', 'web', 'true'],
+    ['shell', 'web'],
+  ]) {
+    const ran = await gantry(words);
+    expect([ran.code, ran.stderr]).toEqual([
+      1,
+      expect.stringContaining('container/web is frozen: gantry start web lets it continue'),
+    ]);
+  }
+  expect(await gantry(['start', 'web'])).toMatchObject({ code: 0 });
 });
 
 test('edit shows the object without records of the server, sends what was saved, and keeps the records', async () => {

@@ -34,6 +34,17 @@ describe('a saved plan', () => {
     expect(again.stdout).toContain('The plan is already carried out');
   });
 
+  test('show of a plan that is not there, and of a file that is no plan, says so', async () => {
+    const missing = await run('show', 'missing.plan');
+    expect([missing.code, missing.stderr]).toEqual([
+      64,
+      expect.stringContaining('there is no file missing.plan: gantry plan --out missing.plan saves'),
+    ]);
+    const other = here.manifest(web('user.a: 1'));
+    expect((await run('show', other)).stderr).toContain(`${other} is not a saved plan`);
+    expect((await run('show', 'web')).stderr).toContain('such as container/web');
+  });
+
   test('A saved plan is applied when an object changed in other keys than those of the plan, and keeps that change', async () => {
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));

@@ -10,6 +10,7 @@ import { parseNumber, parsePairs } from '../../flags/parse-values.ts';
 import type { ExecOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
+import { explainPower } from '../../errors/not-running.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 
 const interruptSignal = 2;
@@ -52,7 +53,10 @@ export async function runInside(
       stderr: io.raw.stderr,
     };
     const end = AbortSignal.any([context.cancel, io.lost]);
-    const session = await client.exec(name, request, end).catch(refuseMissing('container', name));
+    const session = await client
+      .exec(name, request, end)
+      .catch(refuseMissing('container', name))
+      .catch(explainPower(client, name, end));
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     const interrupt = (): void => session.signal(interruptSignal);
     // The interruption may have come before the command started.
@@ -87,7 +91,10 @@ export const attachConsole: Run<HostOptions> = async (context, words) => {
     const left = new AbortController();
     const typed = detachable(io.stdin, () => left.abort());
     const target = { size: sizeOf(io), stdin: typed.passed, stdout: io.raw.stdout };
-    const session = await client.console(name, target, context.stop).catch(refuseMissing('container', name));
+    const session = await client
+      .console(name, target, context.stop)
+      .catch(refuseMissing('container', name))
+      .catch(explainPower(client, name, context.stop));
     left.signal.addEventListener('abort', () => session.close(), { once: true });
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     try {

@@ -6,6 +6,7 @@ import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { notRunning } from '../../errors/not-running.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
@@ -33,11 +34,7 @@ export const portForward: Run<PortForwardOptions> = async (context, [word = '', 
   return withClient(context, async (client) => {
     const state = await client.containerState(name, context.stop).catch(refuseMissing('container', name));
     const { status } = state.metadata;
-    if (status !== 'Running')
-      throw new CliError(
-        `container/${name} is ${status.toLowerCase()}: gantry start ${name} starts it`,
-        exitCodes.notReady,
-      );
+    if (status !== 'Running') throw notRunning(name, status, exitCodes.notReady);
     const servers: Server[] = [];
     const sockets = new Set<Socket>();
     try {

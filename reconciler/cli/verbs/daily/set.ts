@@ -9,9 +9,17 @@ import type { Run } from '../../session/context.ts';
 import { readLiveObject } from './live-object.ts';
 import { nextApplyTexts } from './next-apply.ts';
 
+/** A name alone is that of a container. */
+const shownAs = (word: string): string => (word.includes('/') ? word : `container/${word}`);
+
 export const setKeys: Run<HostOptions> = async (context, [word = '', ...pairs]) => {
   const { stop, cancel } = context;
-  const changes = parsePairs('gantry set', pairs);
+  const bare = pairs.find((pair) => !pair.includes('='));
+  if (bare !== undefined)
+    throw usageError(
+      `${JSON.stringify(bare)} is not KEY=VALUE: gantry set ${word} ${bare}=VALUE sets it, gantry set ${word} ${bare}= removes it, gantry show ${shownAs(word)} shows it`,
+    );
+  const changes = parsePairs('gantry set', pairs, 'KEY=VALUE');
   const note = Object.keys(changes).find(isNote);
   if (note !== undefined) throw usageError(`${note} is a record that gantry keeps itself: it cannot be set by hand`);
   return withClient(context, async (client) => {

@@ -1,4 +1,6 @@
 // `gantry show`: live objects as the API returns them, by KIND/NAME or all of them.
+import { existsSync } from 'node:fs';
+import type { Address } from '../../../core/documents/document.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
@@ -11,7 +13,7 @@ import { paintFor } from '../../output/paint.ts';
 import { fleetPlanFormat, savedPlanAt, startsAs } from '../planning/saved-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 /** Every server has these. */
@@ -26,13 +28,24 @@ export const show: Run<ShowOptions> = async (context, addresses) => {
     context.io.stdout.write(context.isJson ? `${JSON.stringify(saved.plan)}\n` : saved.text);
     return exitCodes.ok;
   }
-  const parsed = addresses.map(parseAddress);
+  const parsed = addresses.map(addressOf);
   await withClient(context, async (client) => {
     if (parsed.length === 0) return showAll(context, client);
     for (const address of parsed) await showOne(context, client, address);
   });
   return exitCodes.ok;
 };
+
+/** A word such as web.plan is meant as a file. */
+function addressOf(text: string): Address {
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    if (!/^\.{0,2}\/|\.\w+$/.test(text)) throw error;
+    const why = existsSync(text) ? `${text} is not a saved plan` : `there is no file ${text}`;
+    throw usageError(`${why}: gantry plan --out ${text} saves a plan there; gantry show KIND/NAME shows a live object`);
+  }
+}
 
 /** Prints equal plans of several hosts once. */
 async function showFleetPlan(context: Output, args: readonly string[]): Promise<ExitCode> {
