@@ -86,7 +86,7 @@ async function planOf(context: Moving, from: Client, to: Client, progress: Progr
     readInventory(to, context.stop),
     to.server(context.stop),
   ]);
-  const { architectures } = metadata.environment ?? {};
+  const architectures = metadata.environment?.architectures;
   const keepsAddresses = context.options.keepAddresses === true;
   return decideMoves({
     source,
