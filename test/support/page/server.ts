@@ -21,6 +21,11 @@ export interface PageServerOptions {
 
 const tokens: Readonly<Record<string, 'view' | 'operate'>> = { 'view-token': 'view', 'operate-token': 'operate' };
 const csrfToken = 'csrf-of-the-test';
+/** Typed words that end a console, and its last frame. */
+const endings = [
+  { word: 'exit\r', frame: { exit: 3 } },
+  { word: 'fail\r', frame: { error: 'web1 is frozen' } },
+];
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -67,15 +72,12 @@ export class PageServer {
         web.send(Buffer.from('welcome to the console\r\n$ '));
         web.on('message', (data: Buffer, isBinary) => {
           (isBinary ? this.consoleInput : this.consoleSizes).push(data.toString());
-          if (isBinary) web.send(data);
+          if (!isBinary) return;
+          web.send(data);
           const typed = this.consoleInput.join('');
-          const end = typed.endsWith('exit\r')
-            ? { exit: 3 }
-            : typed.endsWith('fail\r')
-              ? { error: 'web1 is frozen' }
-              : undefined;
+          const end = endings.find(({ word }) => typed.endsWith(word));
           if (end === undefined) return;
-          web.send(JSON.stringify(end));
+          web.send(JSON.stringify(end.frame));
           web.close();
         });
       });
