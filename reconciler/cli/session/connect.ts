@@ -92,9 +92,9 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
   }
 }
 
-function trustAdvice({ flagPrefix = '--' }: ConnectOptions): string {
-  const flags = ['server-cert', 'client-cert', 'client-key'].map((name) => `${flagPrefix}${name}`).join(', ');
-  return flagPrefix === '--' ? flags : `${flags}; on the host of that LXD: lxc config trust add CERTIFICATE`;
+function trustAdvice({ flagPrefix }: ConnectOptions): string {
+  const flags = ['server-cert', 'client-cert', 'client-key'].map((name) => `${flagPrefix ?? '--'}${name}`).join(', ');
+  return flagPrefix === undefined ? flags : `${flags}; on the host of that LXD: lxc config trust add CERTIFICATE`;
 }
 
 /** Warns once per command, with --json too, that the data may be stale. */

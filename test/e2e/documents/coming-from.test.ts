@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cli, type CliRun, type CliSetting } from '../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../support/daemons/daemon.ts';
-import { busyboxMissing } from '../support/images/busybox-rootfs.ts';
-import { writeQuickstartImage } from '../support/images/quickstart.ts';
-import { markdownPages } from '../support/markdown.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { writeQuickstartImage } from '../../support/images/quickstart.ts';
+import { markdownPages } from '../../support/markdown.ts';
 
 const rows = markdownPages('docs')
   .filter(({ path }) => path === 'docs/cli/coming-from.md')
