@@ -12,12 +12,18 @@ export function notRunning(name: string, status: string, code: ExitCode, cause?:
 /** For `catch` of a request that needs a running container: throws `notRunning` where that is why, and other errors as they are. */
 export const explainPower =
   (client: Client, name: string, signal: AbortSignal) =>
-  async (error: unknown): Promise<never> => {
-    if (!(error instanceof ClientError) || error.status !== 400) throw error;
-    const status = await client.containerState(name, signal).then(
-      ({ metadata }) => metadata.status,
-      () => undefined,
-    );
-    if (status === 'Stopped' || status === 'Frozen') throw notRunning(name, status, exitCodes.error, error);
-    throw error;
+  async (cause: unknown): Promise<never> => {
+    if (!(cause instanceof ClientError) || cause.status !== 400) throw cause;
+    const status = await statusOf(client, name, signal);
+    if (status === 'Stopped' || status === 'Frozen') throw notRunning(name, status, exitCodes.error, cause);
+    throw cause;
   };
+
+/** Undefined when it cannot be read. */
+async function statusOf(client: Client, name: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await client.containerState(name, signal)).metadata.status;
+  } catch {
+    return undefined;
+  }
+}
