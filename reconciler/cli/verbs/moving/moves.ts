@@ -77,6 +77,6 @@ export interface MoveRequest {
   readonly keepsAddresses: boolean;
   /** Ids of steps that an earlier run began or finished: their objects on the target come from that run. */
   readonly begun: ReadonlySet<string>;
-  /** Of the target's host. Absent: not reported. */
+  /** What the target's host runs. Absent: not reported. */
   readonly architectures?: readonly string[];
 }

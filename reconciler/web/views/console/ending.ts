@@ -9,7 +9,7 @@ export interface Ending {
 export interface Closed {
   /** The last text frame: {"exit": 0} or {"error": "..."}. */
   readonly lastText: string;
-  /** Of the websocket; 1000: its other end closed it on purpose. */
+  /** The code of the websocket; 1000: its other end closed it on purpose. */
   readonly code: number;
   readonly reason: string;
   readonly wasOpen: boolean;
