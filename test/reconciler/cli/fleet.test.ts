@@ -30,7 +30,7 @@ function writeHosts(addresses: readonly string[], more = ''): void {
     const isDb = index === addresses.length - 1;
     return `  - name: ${isDb ? 'db1' : `web${index + 1}`}
     address: ${address}
-    groups: [ ${isDb ? 'dbs' : 'webs'} ]
+    groups: [${isDb ? 'dbs' : 'webs'}]
     labels: { env: ${index === 0 ? 'staging' : 'prod'} }
     vars: { RANK: ${index + 1} }
 `;

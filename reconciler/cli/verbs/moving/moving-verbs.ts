@@ -39,7 +39,7 @@ export const migrateFromLxd = {
   examples: [
     'gantry migrate-from-lxd --dry-run',
     'gantry migrate-from-lxd',
-    'gantry migrate-from-lxd --lxd https://old:8443 --lxd-server-cert server.crt --client-cert me.crt --client-key me.key',
+    'gantry migrate-from-lxd --lxd https://old:8443 --lxd-server-cert server.crt',
     'gantry migrate-from-lxd --to-lxd',
   ],
 } satisfies Verb;

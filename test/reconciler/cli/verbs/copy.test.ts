@@ -81,7 +81,7 @@ test('A wrong command is refused with the reason', async () => {
     [['copy', 'stays', 'x', '--mode', 'fly'], 64, /not one of pull, push, relay/],
     [['copy', 'stays', 'x', '--target-server-cert', 'ab'], 64, /need --target-host/],
     [['copy', 'stays', 'a/b'], 64, /cannot be the name/],
-    [['copy', 'nobody', 'x'], 1, /nobody was not found/],
+    [['copy', 'nobody', 'x'], 1, /container\/nobody does not exist: gantry list/],
   ] as const) {
     const ran = await here(...argv);
     expect([ran.code, ran.stderr], argv.join(' ')).toEqual([code, expect.stringMatching(text)]);

@@ -100,7 +100,7 @@ describe('push and pull', () => {
     [['pull', 'web/none', '-'], 1, 'Cannot read /none in container web: there is no such file or directory'],
     [['pull', 'web/tree', '-'], 1, 'web/tree is a directory'],
     [['pull', 'web/tree', 'x'], 1, 'web/tree is a directory: give --recursive to copy all of it'],
-    [['pull', 'nobody/x', '-'], 1, 'nobody/x: The container nobody was not found'],
+    [['pull', 'nobody/x', '-'], 1, 'container/nobody does not exist: gantry list shows what there is'],
     [['push', '/nonexistent/file', 'web/x'], 1, 'Cannot read /nonexistent/file'],
     [['push', '/', 'web/x'], 1, '/ is a directory: give --recursive'],
     [['delete', 'web/tree'], 1, 'Cannot delete /tree in container web: the directory is not empty'],
