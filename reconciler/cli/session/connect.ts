@@ -7,7 +7,7 @@ import { ClientError, isNotFound } from '../../../server/client/client-error.ts'
 import type { Context, Output } from './context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
+import { clientOptionsOf, flagNames, hostOf, type ConnectOptions } from './host.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 
@@ -93,7 +93,7 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
 }
 
 function trustAdvice({ flagPrefix }: ConnectOptions): string {
-  const flags = ['server-cert', 'client-cert', 'client-key'].map((name) => `${flagPrefix ?? '--'}${name}`).join(', ');
+  const flags = Object.values(flagNames(flagPrefix ?? '--')).join(', ');
   return flagPrefix === undefined ? flags : `${flags}; on the host of that LXD: lxc config trust add CERTIFICATE`;
 }
 

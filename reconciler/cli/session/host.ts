@@ -44,8 +44,9 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
   };
 }
 
-const flagNames = (prefix: string): Readonly<Record<'clientCert' | 'clientKey' | 'serverCert', string>> => ({
+/** The flags of certificates, as messages name them. */
+export const flagNames = (prefix: string): Readonly<Record<'serverCert' | 'clientCert' | 'clientKey', string>> => ({
+  serverCert: `${prefix}server-cert`,
   clientCert: `${prefix}client-cert`,
   clientKey: `${prefix}client-key`,
-  serverCert: `${prefix}server-cert`,
 });
