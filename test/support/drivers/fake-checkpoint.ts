@@ -8,6 +8,8 @@ export interface FakeCheckpoint {
   readonly programs: CheckpointPrograms;
   /** The next runs of the tool of that kind fail like a real one: with these lines in CRIU's log. */
   fail(kind: 'dump' | 'restore', ...log: readonly string[]): void;
+  /** The next `times` dumps fail with this error of CRIU, those after them work. */
+  failFirst(times: number, error: string): void;
   works(): void;
   /** Duration of a dump in seconds. */
   slow(seconds: number): void;
@@ -26,6 +28,12 @@ while [ $# -gt 0 ]; do case "$1" in
 esac; shift; done
 cp "$CRIU_CONFIG_FILE" "$images/settings"
 [ -e ${dir}/fail-dump ] && { cat ${dir}/fail-dump > "$images/$log"; exit 1; }
+left=$(cat ${dir}/fail-first 2>/dev/null || echo 0)
+if [ "$left" -gt 0 ]; then
+  echo $((left - 1)) > ${dir}/fail-first
+  cp ${dir}/fail-first-error "$images/$log"
+  exit 1
+fi
 if [ $kind = dump ]; then
   [ -e ${dir}/slow ] && sleep "$(cat ${dir}/slow)"
   [ -n "$script" ] && CRTOOLS_SCRIPT_ACTION=post-dump "$script"
@@ -58,6 +66,10 @@ export function fakeCheckpoint(dir: string): FakeCheckpoint {
   return {
     programs: { criu: program('criu', criu(dir)), lxcCheckpoint: program('lxc-checkpoint', lxcCheckpoint(dir)) },
     fail: (kind, ...log) => writeFileSync(join(dir, `fail-${kind}`), `${log.join('\n')}\n`),
+    failFirst: (times, error) => {
+      writeFileSync(join(dir, 'fail-first-error'), `${error}\n`);
+      writeFileSync(join(dir, 'fail-first'), `${times}\n`);
+    },
     works: () => {
       for (const file of ['fail-dump', 'fail-restore', 'slow']) rmSync(join(dir, file), { force: true });
     },

@@ -131,6 +131,13 @@ export function reasonsIn(log: string, max = 4): string {
 /** Printed in every run: helper programs, and limits that it may not raise here. */
 const isNoise = (text: string): boolean => /^exited, status=|Can't setup RLIMIT_NOFILE/.test(text);
 
+/**
+ * Whether CRIU failed because a process ended just when CRIU stopped it. CRIU has changed nothing by then and lets the others run on, so
+ * another run may succeed.
+ */
+export const metEndingProcess = (log: string): boolean =>
+  /Error \([^)]*\): (Unseizable non-zombie \d+ found|zombie found while seizing)/.test(log);
+
 const statsFile = 'stats-dump';
 
 /** CRIU writes its statistics last, and only on success. */

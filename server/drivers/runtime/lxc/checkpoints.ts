@@ -22,6 +22,7 @@ import {
   CriuProbe,
   type FoundPrograms,
   isCompleteDump,
+  metEndingProcess,
   readUnchanged,
   reasonsIn,
 } from '../checkpoint/criu.ts';
@@ -67,6 +68,8 @@ const checkpointTimeoutMs = 30 * 60_000;
 const exitTimeoutMs = 30_000;
 const orphanTimeoutMs = 60_000;
 const freezeTimeoutMs = 10_000;
+const seizeTries = 5;
+const seizePauseMs = 200;
 
 export class LxcCheckpoints implements Checkpoints {
   readonly #deps: CheckpointDeps;
@@ -265,9 +268,18 @@ export class LxcCheckpoints implements Checkpoints {
     const { argv, settings, name, what, criu, log, toolLog = '', logFile } = work;
     const file = join(this.#deps.paths.containerDir(name), 'criu.conf');
     writeFileSync(file, settings, { mode: 0o600 });
-    for (const old of [log, toolLog]) if (old !== '') rmSync(old, { force: true });
-    try {
+    const runOnce = async (): Promise<void> => {
+      for (const old of [log, toolLog]) if (old !== '') rmSync(old, { force: true });
       await exec(argv, { env: criuEnvironment(criu, file), cwd: '/', timeoutMs: checkpointTimeoutMs });
+    };
+    try {
+      for (let tried = 1; ; tried += 1)
+        try {
+          return await runOnce();
+        } catch (error) {
+          if (tried === seizeTries || !metEndingProcess(textOrNothing(log))) throw error;
+          await sleep(seizePauseMs);
+        }
     } catch (error) {
       const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
       if (logFile !== undefined) keep(logFile, [textOrNothing(log), textOrNothing(toolLog), stderr]);

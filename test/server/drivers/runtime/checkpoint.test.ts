@@ -110,6 +110,30 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
     }
   });
 
+  test('a dump that meets a process which just ends is repeated, a few times at most', async () => {
+    const harness = await lxcHarness('s');
+    const fake = fakeCheckpoint(join(harness.base, 'tools'));
+    const driver = await openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs });
+    try {
+      await driver.start({ ...(await harness.prepare('s1')), config: { 'raw.lxc': 'lxc.console.path=none' } }, never);
+      const dir = join(harness.base, 'state');
+      mkdirSync(dir);
+      const store = async (): Promise<unknown> =>
+        driver.checkpoints?.checkpoint('s1', { dir, leave: 'stopped' }, never).catch((error: unknown) => error);
+      const ending =
+        '(00.07) Error (compel/src/lib/infect.c:311): Unseizable non-zombie 3459 found, state R, err -1/10';
+      fake.failFirst(9, ending);
+      expect(String(((await store()) as Error).cause)).toContain('CRIU: Unseizable non-zombie 3459 found');
+      expect([driver.probe('s1').status, driver.checkpoints?.isComplete(dir)]).toEqual(['running', false]);
+      fake.failFirst(4, '(00.07) Error (criu/seize.c:275): zombie found while seizing');
+      expect(await store()).toBeUndefined();
+      expect([driver.probe('s1').status, driver.checkpoints?.isComplete(dir)]).toEqual(['stopped', true]);
+    } finally {
+      await driver.close();
+      await harness.cleanup();
+    }
+  });
+
   test('a container with a console is not checkpointed, since it could not be restored; nor any without the tool', async () => {
     const harness = await lxcHarness('n');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
