@@ -85,7 +85,9 @@ export const isOverloaded = (error: unknown): boolean =>
 /** The server knows the path, but does not serve it. */
 export const isNotServed = (error: unknown): error is ClientError =>
   error instanceof ClientError && (error.code === 'notImplemented' || error.status === 501);
-export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
+/** The object is not there. An operation that is not there any more says nothing about its object. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof ClientError && error.status === 404 && error.code !== 'operationLost';
 /** Refused at once, or by the operation if another change came first while it was queued. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   error instanceof ClientError &&

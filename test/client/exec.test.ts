@@ -83,7 +83,7 @@ describe('the client', () => {
     const late = createClient(`unix://${path}`);
     const { stream } = sink();
     const running = late.exec('c1', { command: shell('true'), stdout: stream, stderr: stream });
-    await expect(running).rejects.toThrow('The client did not connect to all of the channels 0, 1, 2 in 5000 ms');
+    await expect(running).rejects.toThrow('The client did not connect to all of the channels 0, 1, 2 in 10000 ms');
     await late.close();
     slow.close();
   });

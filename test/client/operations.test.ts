@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
-import type { ClientError } from '../../server/client/client-error.ts';
+import { isNotFound, type ClientError } from '../../server/client/client-error.ts';
 import { DeadlineError, within } from '../../server/lib/shared/deadline.ts';
 import type { Event } from '../../server/client/events/event-types.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fakes/http-daemon.ts';
@@ -149,10 +149,35 @@ test('two waits for one operation both end, the second not later than the first'
   expect(readsOf(daemon)).toBe(2);
 });
 
-test('an operation that the server no longer knows is lost, which is a different error from failed', async () => {
+test('an operation that the server no longer knows is lost: it has not failed, and its object is not missing', async () => {
   const { client } = await setUp();
   const error = await client.operations.wait('11111111-0000-0000-0000-000000000000').catch((reason: unknown) => reason);
-  expect((error as ClientError).code).toBe('operationLost');
+  expect([(error as ClientError).code, (error as ClientError).status, isNotFound(error)]).toEqual([
+    'operationLost',
+    404,
+    false,
+  ]);
+});
+
+test('a command whose operation is gone before its channels are connected is not taken for a missing container', async () => {
+  const { daemon, client } = await setUp({ events: false });
+  const exec = (): Promise<unknown> => {
+    const { stdout, stderr } = process;
+    return client.exec('c1', { command: ['true'], stdout, stderr }).catch((reason: unknown) => reason);
+  };
+  let isKept = false;
+  daemon.routes['POST /1.0/containers/c1/exec'] = () => {
+    const operation = daemon.newOperation();
+    const answer = { async: { ...operation, metadata: { fds: { '0': 'a', '1': 'b', '2': 'c', control: 'd' } } } };
+    if (isKept) daemon.finish(operation, { metadata: { return: 0 } });
+    else daemon.operations.delete(operation.id);
+    return answer;
+  };
+  for (const kept of [false, true]) {
+    isKept = kept;
+    const error = await exec();
+    expect([(error as ClientError).code, isNotFound(error)]).toEqual(['operationLost', false]);
+  }
 });
 
 test('the wait endpoint is used where there is no event endpoint', async () => {

@@ -1,6 +1,6 @@
 // After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
-import { edit, performCreate } from '../../provider/resources/shared/write.ts';
+import { edit, performCreate, performDelete } from '../../provider/resources/shared/write.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 
 type Context = Parameters<typeof performCreate>[0];
@@ -60,6 +60,19 @@ describe('an object', () => {
   );
 
   test('An object may exist after its creation', async () => expect(await mayExistAfter({})).toBe(true));
+});
+
+test('A deletion whose operation is lost is an error: nothing shows that the object is gone', async () => {
+  const client = {
+    client: { operations: { run: (begin: () => Promise<unknown>) => begin() } },
+    reader: { written() {} },
+    activity: { during: (work: () => Promise<unknown>) => work(), quietMs: () => Infinity },
+  };
+  const context = { client, signal: new AbortController().signal } as unknown as Context;
+  const deletion = (code: string): Promise<void> =>
+    performDelete(context, () => Promise.reject(new ClientError(code, 'x', { status: 404 })));
+  await expect(deletion('operationLost')).rejects.toMatchObject({ code: 'operationLost' });
+  await expect(deletion('notFound')).resolves.toBeUndefined();
 });
 
 test('An edit whose ETag is refused checks again whether somebody changed the object since the plan', async () => {

@@ -162,9 +162,10 @@ async function open(
     await Promise.all(opened);
   } catch (error) {
     close();
+    if (!(error instanceof ClientError) || ![400, 404].includes(error.status)) throw error;
     // A failed operation accepts no connections: the user needs its error, not this one.
-    if (error instanceof ClientError && [400, 404].includes(error.status)) await operation;
-    throw error;
+    await operation;
+    throw error.withMessage(`It ended before all of its channels were connected (${path})`, 'operationLost');
   }
   signal?.addEventListener('abort', close, { once: true });
   const control = (message: object): void => channels.get('control')?.sendText(JSON.stringify(message));

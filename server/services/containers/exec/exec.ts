@@ -21,12 +21,10 @@ import { idMapKeys } from '../shared/id-maps.ts';
 import { execLogName } from './logs.ts';
 import { maxRecordedBytes, recordOutput } from './record-output.ts';
 
-type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir' | 'log'> & {
-  /** Default 5 s, like LXD. */
-  readonly connectTimeoutMs?: number;
-};
+type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir' | 'log'>;
 
-const defaultConnectTimeoutMs = 5_000;
+/** LXD 5.0.2 waits 5 s, too short for a client of another cluster member on slow hosts. */
+const connectTimeoutMs = 10_000;
 
 export function execContainer(deps: ExecDeps, caller: Caller, name: string, body: ExecPost): Operation {
   const entry = readyContainer(deps.records, name);
@@ -174,12 +172,11 @@ async function runConnected(
 ): Outcome {
   const isTerminal = command.stdio.kind === 'terminal';
   const names = isTerminal ? ['0'] : ['0', '1', '2'];
-  const timeoutMs = deps.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const prepared = deps.runtime.prepareCommand?.(name, command);
   const connected = await waitFor(
     Promise.all(names.map((channel) => channels.connected(channel))),
-    timeoutMs,
-    `The client did not connect to all of the channels ${names.join(', ')} in ${timeoutMs} ms`,
+    connectTimeoutMs,
+    `The client did not connect to all of the channels ${names.join(', ')} in ${connectTimeoutMs} ms`,
     signal,
   ).catch((error: unknown) => {
     prepared?.discard();
