@@ -15,6 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../support/until.ts';
@@ -441,6 +442,20 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await namesOf(pool)).toEqual(['container/c']);
         expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
         expect(await storage.listSnapshots(pool, container('other'))).toEqual([]);
+      });
+
+      test('the files of a snapshot are there for each reader while others come and go', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        const path = storage.snapshotPath(pool, snap('s'));
+        const readSlowly = async (): Promise<string> => {
+          await sleep(3);
+          return readFile(fileOf(path), 'utf8');
+        };
+        const readOften = async (): Promise<void> => {
+          for (let times = 0; times < 10; times += 1) expect(await filesAt(path, readSlowly)).toBe('one');
+        };
+        await Promise.all([0, 7, 19].map((delayMs) => sleep(delayMs).then(readOften)));
       });
 
       test('taking an existing snapshot is Exists, one of a missing volume NotFound, restoring a missing one NotFound', async () => {

@@ -43,6 +43,8 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
   readonly #pools = new Map<string, PoolSpec>();
   /** Mounted paths in use: the number of users, and a promise of the mount. */
   readonly #readers = new Map<string, { count: number; readonly ready: Promise<void> }>();
+  /** Unmounts of paths whose last reader has gone. */
+  readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(store: TreeStore<Entry>, deps: MountedDeps) {
     this.#store = store;
@@ -79,6 +81,9 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
   async withFiles<T>(path: string, use: () => Promise<T>): Promise<T> {
     const place = this.#placeOf(path);
     if (place === undefined || staysMounted(place.id)) return use();
+    // What is being unmounted still looks mounted.
+    for (let left = this.#leaving.get(path); left !== undefined; left = this.#leaving.get(path))
+      await left.catch(() => {});
     const reader = this.#readers.get(path) ?? { count: 0, ready: this.mountUnlessMounted(place) };
     this.#readers.set(path, reader);
     reader.count += 1;
@@ -89,7 +94,9 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
       reader.count -= 1;
       if (reader.count === 0) {
         this.#readers.delete(path);
-        await this.unmount(place);
+        const left = this.unmount(place).finally(() => this.#leaving.delete(path));
+        this.#leaving.set(path, left);
+        await left;
       }
     }
   }

@@ -24,13 +24,15 @@ export async function ownersOf(
   const { driver, pool } = deps.pools.use(poolOf);
   const path =
     snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
-  const rootfs = join(path, 'rootfs');
-  const { uid } = await filesAt(driver, path, () => lstat(rootfs));
-  if (uid === 0 || uid === process.getuid?.()) return undefined;
   const { document } = readyContainer(deps.records, volume.name);
   // A snapshot has the owners of the time when it was taken.
   const taken = snapshot === undefined ? undefined : deps.records.snapshots.get(snapshotKey(document.uuid, snapshot));
   const config = taken?.document.config ?? document.config;
-  const { ids } = treeOnDisk(deps, { name: volume.name, document: { ...document, config } }, rootfs);
-  return (kind, id) => ids.toGuest(kind, id);
+  const rootfs = join(path, 'rootfs');
+  return filesAt(driver, path, async () => {
+    const { uid } = await lstat(rootfs);
+    if (uid === 0 || uid === process.getuid?.()) return undefined;
+    const { ids } = treeOnDisk(deps, { name: volume.name, document: { ...document, config } }, rootfs);
+    return (kind, id) => ids.toGuest(kind, id);
+  });
 }
