@@ -113,7 +113,7 @@ test('edit keeps a text that the server or the parser refuses, and takes it from
   expect(await gantry(['edit', 'own'], { piped: mended })).toMatchObject({ code: 0 });
   expect(await configOf('own')).toMatchObject({ 'user.c': '1' });
   const wrong = await gantry(['edit', 'own'], { piped: 'config: [' });
-  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('is not YAML')]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/is not YAML \(.* at line 1, column \d+\)/)]);
   expect((await gantry(['edit', 'own'], { piped: '' })).stderr).toContain('holds no fields');
 });
 

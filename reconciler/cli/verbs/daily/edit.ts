@@ -105,7 +105,9 @@ function parsedText(text: string, address: string): Fields {
     const value: unknown = parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
   } catch (error) {
-    return fail(`is not YAML (${reasonOf(error).split('\n', 1).join('')})`, error);
+    // The library shows the lines after a colon.
+    const [first = ''] = reasonOf(error).split('\n', 1);
+    return fail(`is not YAML (${first.replace(/:$/, '')})`, error);
   }
   return fail('holds no fields');
 }
