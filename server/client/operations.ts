@@ -23,10 +23,6 @@ export type OnUpdate = (operation: Operation) => void;
 interface OperationsDeps {
   readonly http: Http;
   readonly openEvents: (handlers: EventSocketHandlers) => EventSocket;
-  /** How often the operation is read while the socket is connected: servers may skip events. Default 10 s. */
-  readonly resyncMs?: number;
-  /** How long to wait for the socket before continuing without it. Default 2 s. */
-  readonly socketGraceMs?: number;
 }
 
 const finalCode = 200;
@@ -34,6 +30,10 @@ const rememberedOperations = 512;
 const waitSeconds = 20;
 /** How long to wait for an event before an operation that was not read at its start is read. */
 const firstResyncMs = 1000;
+/** How often an operation is read while the socket is connected: servers may skip events. */
+const resyncMs = 10_000;
+/** How long to wait for the socket before continuing without it. */
+const socketGraceMs = 2000;
 
 /** `/1.0/operations/<uuid>?project=x` or the bare id -> id. */
 export function operationId(operation: Operation | string): string {
@@ -104,7 +104,7 @@ export class OperationFollower implements Operations {
     // The first read follows the subscription: it sees every earlier end, and every later end is an event.
     let current =
       isFollowed && typeof begun !== 'string' ? (this.#latest.get(id) ?? begun) : await this.#read(id, signal);
-    for (let patienceMs = isFollowed ? firstResyncMs : this.#resyncMs; ; patienceMs = this.#resyncMs) {
+    for (let patienceMs = isFollowed ? firstResyncMs : resyncMs; ; patienceMs = resyncMs) {
       if (shown === undefined || !isSame(shown, current)) onUpdate?.(current);
       shown = current;
       if (current.status_code >= finalCode) break;
@@ -114,15 +114,11 @@ export class OperationFollower implements Operations {
     return finished(isWhole ? current : await this.#confirmed(current, signal));
   }
 
-  get #resyncMs(): number {
-    return this.#deps.resyncMs ?? 10_000;
-  }
-
   /** Resolves when the socket is connected, or after a short grace period: waiting works without it, only slower. */
   async #ready(signal: AbortSignal | undefined): Promise<void> {
     this.#socket ??= this.#open();
     if (this.#tried) return;
-    const until = Date.now() + (this.#deps.socketGraceMs ?? 2000);
+    const until = Date.now() + socketGraceMs;
     while (!this.#tried && Date.now() < until) await this.#changed('', until - Date.now(), signal);
     this.#tried = true;
   }

@@ -17,9 +17,9 @@ interface EventSocketDeps {
   readonly project?: string;
   /** Interval of pings on idle connections, which detect a dead peer. Not needed on a unix socket. */
   readonly heartbeatMs?: number;
-  readonly firstRetryMs?: number;
 }
 
+const firstRetryMs = 100;
 const longestRetryMs = 10_000;
 
 export class EventSocket {
@@ -27,14 +27,13 @@ export class EventSocket {
   readonly #handlers: EventSocketHandlers;
   #socket: WebSocket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #retryMs: number;
+  #retryMs = firstRetryMs;
   #opened = false;
   #closed = false;
 
   constructor(deps: EventSocketDeps, handlers: EventSocketHandlers) {
     this.#deps = deps;
     this.#handlers = handlers;
-    this.#retryMs = deps.firstRetryMs ?? 100;
     this.#connect();
   }
 
@@ -52,7 +51,7 @@ export class EventSocket {
     let lastError = new Error('the event socket was closed');
     const stopHeartbeat = this.#heartbeat(socket);
     socket.on('open', () => {
-      this.#retryMs = this.#deps.firstRetryMs ?? 100;
+      this.#retryMs = firstRetryMs;
       const again = this.#opened;
       this.#opened = true;
       this.#handlers.onOpen(again);

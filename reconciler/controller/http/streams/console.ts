@@ -11,10 +11,12 @@ import { endpoints } from '../endpoints.ts';
 import { Refusal, toRefusal } from '../refusal.ts';
 import { readQuery } from '../route.ts';
 
+/** How often the right to the console is checked while it is open. */
+const checkEveryMs = 15_000;
+
 export interface ConsoleDeps extends Pick<AppDeps, 'authenticator' | 'gate' | 'headers' | 'log'> {
   readonly controller: Pick<Controller, 'connection'>;
   readonly isOn: () => boolean;
-  readonly checkEveryMs?: number;
 }
 
 interface ConsoleRequest {
@@ -86,7 +88,7 @@ export class Consoles {
     this.#open.add(peer);
     // Keeps early input in the socket until the session reads it.
     peer.pause();
-    const { authenticator, log, checkEveryMs = 15_000 } = this.#deps;
+    const { authenticator, log } = this.#deps;
     const end = new AbortController();
     const timer = setInterval(() => {
       if (!authenticator.isStillGood(request, caller)) peer.close(4001, 'the login has ended');
