@@ -1,9 +1,6 @@
-// The server object and its config (spec 2.3): reads and changes them, and moves the TLS listener after a change.
+// The config of the server (spec 2.3): changes it, and moves the TLS listener after a change.
 import type { ServiceParts } from '../shared/service-parts.ts';
-import { hostname, machine, release, type as systemType } from 'node:os';
-import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { errors } from '../../api/errors.ts';
-import { servedExtensions } from '../../api/server/extensions.ts';
 import {
   mergeServerConfig,
   renderServerConfig,
@@ -11,19 +8,16 @@ import {
   validateServerConfig,
   type StoredServerConfig,
 } from '../../api/server/server-config.ts';
-import type { Server, ServerEnvironment, ServerPut } from '../../api/server/server.ts';
-import { version } from '../../api/version.ts';
-import { authMethods, oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
+import type { Server, ServerPut } from '../../api/server/server.ts';
+import { oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
 import { hashPassword } from '../../lib/secrets.ts';
 import type { Problem } from '../../api/problem.ts';
-import { keepJson } from '../../lib/cached-json.ts';
 import { errorText, reasonOf } from '../../lib/shared/reason.ts';
-import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
 import { isTrustedCaller, type Caller } from '../shared/caller.ts';
 import { packerOf } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import type { Pools } from '../storage/pools.ts';
 import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
+import { ServerView, type ServerViewDeps } from './server-view.ts';
 import {
   HttpsListeners,
   serves,
@@ -32,18 +26,10 @@ import {
   type DialectListener,
 } from './https-listeners.ts';
 
-export interface ServerSettingsDeps extends Pick<ServiceParts, 'records' | 'events' | 'runtime' | 'log'> {
-  readonly pools: Pools;
-  /** The certificate shown to clients. */
-  readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
-  readonly loop: { readonly figures: LoopFigures };
-  /** The daemon runs unprivileged containers only. */
-  readonly unprivilegedOnly: boolean;
-  readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
+export interface ServerSettingsDeps extends ServerViewDeps, Pick<ServiceParts, 'events' | 'log'> {
+  readonly cluster: ServerViewDeps['cluster'] & { readonly ownAddress: string | undefined };
   /** The listener for the other members of the cluster; shared with the clients' if that has its address. */
   readonly listenForMembers: (address: string | undefined) => Promise<void>;
-  /** Why writes are refused now. */
-  readonly readOnly: () => string | undefined;
   /** Resolves when followers of the config have applied it. */
   readonly settled: () => Promise<void>;
 }
@@ -52,36 +38,18 @@ export interface ServerSettingsDeps extends Pick<ServiceParts, 'records' | 'even
 const addressKeys = ['core.metrics_address', 'core.debug_address'] as const;
 export type AddressKey = (typeof addressKeys)[number];
 
-const untrustedView = {
-  api_extensions: [...servedExtensions],
-  api_status: 'stable',
-  api_version: '1.0',
-  public: false,
-};
-
-/** How long a changed host name may go unnoticed. */
-const hostnameCacheMs = 1000;
-
-interface TrustedView {
-  /** What it was rendered from. */
-  readonly of: readonly unknown[];
-  readonly object: Partial<Server>;
-  readonly etag: string;
-}
-
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
-  /** By dialect and project. */
-  readonly #views = new Map<string, TrustedView>();
+  readonly #view: ServerView;
   readonly #listeners = new HttpsListeners();
   #addresses: Readonly<Partial<Record<AddressKey, AddressListener>>> = {};
-  #host = { name: '', askAgainMs: 0 };
   /** By config key. */
   readonly #listenProblems = new Map<string, string>();
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
 
   constructor(deps: ServerSettingsDeps) {
     this.#deps = deps;
+    this.#view = new ServerView(deps);
   }
 
   /** Opens the TLS listeners that the flags and the config request. Only a flag's address must succeed: a daemon that cannot start because
@@ -132,51 +100,8 @@ export class ServerSettings {
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    if (isTrustedCaller(caller)) return this.#trustedView(dialect, caller.project);
-    // The specification lists the fields for untrusted callers; LXD clients choose their method by `auth_methods`.
-    const methods = dialect === 'lxd' ? { auth_methods: authMethods(this.#config()) } : {};
-    return { object: { ...untrustedView, ...methods, auth: caller.class } };
-  }
-
-  /** Every client reads it first: rendered again only after a change of its inputs. */
-  #trustedView(dialect: string, project: string): TrustedView {
-    const stored = this.#config();
-    const addresses = this.addresses(dialect);
-    const { generation } = this.#deps.records.pools;
-    const { longestMs, overLimit } = this.#deps.loop.figures;
-    const readOnly = this.#deps.readOnly();
-    const key = `${dialect} ${project}`;
-    const of = [
-      this.#deps.certificate(),
-      stored,
-      generation,
-      addresses.join(),
-      this.#hostname(),
-      this.#deps.cluster.ownName,
-      longestMs,
-      overLimit,
-      readOnly,
-    ];
-    const kept = this.#views.get(key);
-    if (kept !== undefined && of.every((part, index) => part === kept.of[index])) return kept;
-    const config = renderServerConfig(stored);
-    const object = keepJson({
-      ...untrustedView,
-      auth: 'trusted' as const,
-      auth_methods: authMethods(stored),
-      config,
-      environment: this.#environment(addresses, readOnly, project),
-    });
-    const view = { of, object, etag: etagOf.serverConfig(config) };
-    this.#views.set(key, view);
-    return view;
-  }
-
-  /** Asking the kernel costs a fifth of a small answer: at most once a second. */
-  #hostname(): string {
-    const now = performance.now();
-    if (now >= this.#host.askAgainMs) this.#host = { name: hostname(), askAgainMs: now + hostnameCacheMs };
-    return this.#host.name;
+    if (isTrustedCaller(caller)) return this.#view.trusted(dialect, caller.project, this.addresses(dialect));
+    return { object: this.#view.untrusted(dialect, caller.class) };
   }
 
   /** A new core.https_address serves clients of this dialect. */
@@ -298,38 +223,5 @@ export class ServerSettings {
 
   #config(): StoredServerConfig {
     return storedConfig(this.#deps.records);
-  }
-
-  #environment(addresses: readonly string[], readOnly: string | undefined, project: string): ServerEnvironment {
-    const { runtime, pools, loop, unprivilegedOnly } = this.#deps;
-    const { certPem, fingerprint } = this.#deps.certificate();
-    const { limitMs, longestMs, overLimit } = loop.figures;
-    const drivers = pools.driversInUse();
-    return {
-      addresses: [...addresses],
-      architectures: architecturesOfHost(machine()),
-      certificate: certPem,
-      certificate_fingerprint: fingerprint,
-      driver: runtime.name,
-      driver_version: runtime.version,
-      event_loop: { limit_ms: limitMs, longest_ms: longestMs, over_limit: overLimit },
-      kernel: systemType(),
-      kernel_architecture: machine(),
-      kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },
-      kernel_version: release(),
-      project,
-      ...(readOnly === undefined ? {} : { read_only: readOnly }),
-      server: 'gantry',
-      server_clustered: this.#deps.cluster.isOn,
-      server_name: this.#deps.cluster.isOn ? this.#deps.cluster.ownName : this.#hostname(),
-      server_pid: process.pid,
-      server_version: version,
-      storage: drivers.join(' | '),
-      storage_supported_drivers: pools
-        .drivers()
-        .map((name) => ({ Name: name, Version: '1', Remote: name.startsWith('ceph') })),
-      storage_version: drivers.map(() => '1').join(' | '),
-      ...(unprivilegedOnly ? { unprivileged_only: true } : {}),
-    };
   }
 }
