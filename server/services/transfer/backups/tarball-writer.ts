@@ -10,6 +10,7 @@ import { packInto, type Write } from '../../shared/compression.ts';
 import type { Room } from '../../shared/room.ts';
 import type { RenderedIndex } from './index-head.ts';
 import { prefixOf, type BackupType } from './layout.ts';
+import type { OwnerOf } from '../migration/owners.ts';
 
 export interface TarballPlan {
   readonly path: string;
@@ -25,7 +26,8 @@ export interface TarballPlan {
   /** Seconds since 1970, for members generated here. */
   readonly timeS: number;
   readonly room: Room;
-  readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
+  /** Of the volume (undefined) and each snapshot whose owners on disk are not those that the container sees. */
+  readonly owners: ReadonlyMap<string | undefined, OwnerOf>;
 }
 
 /** Files outside the container, or made again for each backup. A volume is packed whole. */
@@ -72,12 +74,13 @@ const refOf = (plan: TarballPlan, snapshot: string | undefined): TreeRef =>
 
 async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
   const prefix = prefixOf(plan.type, part.snapshot);
+  const ownerOf = plan.owners.get(part.snapshot);
   const form: ExportForm = {
     kind: 'tar',
     prefix,
     isPart: true,
     without: leftOut[plan.type],
-    ...(plan.ownerOf === undefined ? {} : { ownerOf: plan.ownerOf }),
+    ...(ownerOf === undefined ? {} : { ownerOf }),
   };
   await part.driver.exportVolume(part.pool, refOf(plan, part.snapshot), form, (bytes) => putAll(bytes, put), signal);
   if (plan.index.beside !== undefined) await put(textMember(`${prefix}/backup.yaml`, plan.index.beside, plan.timeS));

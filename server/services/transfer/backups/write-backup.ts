@@ -1,10 +1,8 @@
 // Makes a backup: decides its contents from the records, then a saga writes the file and records it.
-import { rm, stat, writeFile as writeText } from 'node:fs/promises';
+import { rm, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
-import { shiftId } from '../../../drivers/runtime/idmap/shift-ownership.ts';
 import type { TreeRef } from '../../../drivers/storage/driver.ts';
-import { hostRootIds } from '../../../drivers/runtime/idmap/id-map.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
 import type { BackupDocument } from '../../../records/documents.ts';
@@ -21,6 +19,7 @@ import { backupPath } from '../../shared/backups.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
 import { ownerOf, type BackupOf } from './owner.ts';
 import { renderVolumeIndex } from './volume-index.ts';
+import { ownersOf, treeOf, type OwnerOf } from '../migration/owners.ts';
 import { writeTarball, type TarballPlan } from './tarball-writer.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
@@ -77,7 +76,7 @@ export async function writeBackup(
         optimized: document.optimizedStorage,
         timeS: Math.floor(deps.clock.nowMs() / 1000),
         room,
-        ...(owners === undefined ? {} : { ownerOf: owners }),
+        owners,
       },
       (bytes) => {
         const now = deps.clock.nowMs();
@@ -107,22 +106,27 @@ export async function writeBackup(
 }
 
 /** The files to pack, and their description. */
-interface Packing extends Pick<TarballPlan, 'type' | 'volume' | 'index' | 'snapshots'> {
+interface Packing extends Pick<TarballPlan, 'type' | 'volume' | 'index' | 'snapshots' | 'owners'> {
   readonly pool: string;
-  readonly owners?: ((kind: 'uid' | 'gid', id: number) => number) | undefined;
 }
 
 async function containerPacking(deps: WriteBackupDeps, name: string, document: BackupDocument): Promise<Packing> {
   const content = contentOf(deps, name, document);
-  const { driver, pool } = deps.pools.use(content.pool.name);
   const volume = { type: 'container', name } as const;
+  const snapshots = content.snapshots.map((one) => one.name);
+  const owners = new Map<string | undefined, OwnerOf>();
+  // A stream of the file system has the owners that are on the disk.
+  for (const snapshot of document.optimizedStorage ? [] : [undefined, ...snapshots]) {
+    const found = await ownersOf(deps, content.pool.name, treeOf(volume, snapshot));
+    if (found !== undefined) owners.set(snapshot, found);
+  }
   return {
     type: 'container',
     pool: content.pool.name,
     volume,
     index: await renderIndex(content),
-    snapshots: content.snapshots.map((one) => one.name),
-    owners: await ownersOf(deps, name, join(driver.volumePath(pool, volume), 'rootfs')),
+    snapshots,
+    owners,
   };
 }
 
@@ -139,7 +143,8 @@ async function volumePacking(deps: WriteBackupDeps, id: VolumeId, backup: Backup
     pool: { name: id.pool, document: found },
     optimized: backup.optimizedStorage,
   });
-  return { type: 'custom', pool: id.pool, volume: refOf(id.name), index, snapshots: snapshots.map(({ name }) => name) };
+  const names = snapshots.map(({ name }) => name);
+  return { type: 'custom', pool: id.pool, volume: refOf(id.name), index, snapshots: names, owners: new Map() };
 }
 
 /** LXD looks for it in a container's stream. A full volume does without; leftovers of a crash are harmless. */
@@ -191,14 +196,4 @@ function contentOf(deps: WriteBackupDeps, container: string, document: BackupDoc
     }),
     optimized: document.optimizedStorage,
   };
-}
-
-/** Undefined: the files on disk have the container's own ids. */
-async function ownersOf(deps: WriteBackupDeps, container: string, rootfs: string) {
-  const { uid } = await stat(rootfs);
-  if (uid === 0) return undefined;
-  const { document } = readyContainer(deps.records, container);
-  const map = deps.idMaps.filesOf(document).find((each) => hostRootIds(each).uid === uid);
-  if (map === undefined) return undefined;
-  return (kind: 'uid' | 'gid', id: number): number => shiftId(id, kind, map, []);
 }

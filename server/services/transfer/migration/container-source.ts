@@ -137,7 +137,8 @@ export function migrateSnapshot(
   });
 }
 
-/** Native streams contain the ids on disk, so they are offered only if these are the container's own. */
+/** Native streams contain the ids on disk, so they are offered only if these are the container's own in every tree: a snapshot has those of
+ *  its time. */
 async function headOf(
   deps: ContainerSourceDeps,
   name: string,
@@ -150,11 +151,11 @@ async function headOf(
   const head = offerHead(deps, 'container', plainName(name), uuid, pool);
   const { driver, pool: spec } = deps.pools.use(pool);
   const trees = [snapshot, ...more].map((each) => treeOf(volume, each));
-  const isOwn = (await ownersOf(deps, pool, treeOf(volume, snapshot))) === undefined;
-  for (const tree of isOwn ? trees : []) {
-    if (!(await driver.hasNativeForm(spec, tree))) return { ...head, formats: ['tar'] };
+  for (const tree of trees) {
+    const isOwn = (await ownersOf(deps, pool, tree)) === undefined;
+    if (!isOwn || !(await driver.hasNativeForm(spec, tree))) return { ...head, formats: ['tar'] };
   }
-  return isOwn ? head : { ...head, formats: ['tar'] };
+  return head;
 }
 
 const isGiven = (target: unknown): target is object => typeof target === 'object' && target !== null;

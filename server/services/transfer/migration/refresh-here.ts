@@ -44,8 +44,8 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
           signal,
         });
         const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
-        const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
-        const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;
+        const canClone = source.pool === document.pool && driver.capabilities.cheapCopies;
+        const isCheap = canClone && (await haveOwnIds(deps, source, plan.parts));
         const fill = (part: RefreshPart, context: SagaContext): Promise<void> =>
           isCheap
             ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
@@ -60,6 +60,15 @@ interface LocalSource {
   readonly volume: VolumeRef;
   /** Set if the source is a snapshot. */
   readonly snapshot: string | undefined;
+}
+
+/** Whether all of them have the owners on disk that the container sees, as the copy is recorded to have. A snapshot has those of its time. */
+async function haveOwnIds(deps: RefreshDeps, source: LocalSource, parts: readonly RefreshPart[]): Promise<boolean> {
+  for (const part of parts) {
+    const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
+    if ((await ownersOf(deps, source.pool, from)) !== undefined) return false;
+  }
+  return true;
 }
 
 /** Copies share their blocks, so no comparison is needed. */
