@@ -14,7 +14,7 @@ import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
 import { importByParts } from './shared/import-ids.ts';
 import { readMap, type MapRules } from './shared/config-maps.ts';
-import { createOnMembers, memberOverridesAttribute } from './shared/member-overrides.ts';
+import { createOnMembers, memberOverridesAttribute, notedOverrides } from './shared/member-overrides.ts';
 import {
   descriptionAttribute,
   gantryResource,
@@ -86,6 +86,7 @@ export const network = gantryResource({
     return problemsIn(problems, 'config', ['config']);
   },
   async plan({ prior, planned, differs, client, add }) {
+    for (const found of notedOverrides('network', prior, planned)) add(found);
     if (prior !== null && planned.config !== unknownValue && !differs)
       planned.effective_config = prior.effective_config;
     if (client !== undefined)

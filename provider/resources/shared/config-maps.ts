@@ -32,8 +32,12 @@ export function readMap(live: TextMap, before: TextMap | null, rules: MapRules =
   return found;
 }
 
-const fits = (key: string, live: string, written: string, rules: MapRules): boolean =>
-  sameText(key, live, written) || rules.isProvenance?.(key) === true || rules.fulfils?.(key, live, written) === true;
+/** Whether the live value is what the configuration asks for. */
+export const fits = (key: string, live: string, written: string, rules: MapRules): boolean =>
+  meansSame(key, live, written, rules) || rules.isProvenance?.(key) === true;
+
+const meansSame = (key: string, before: string, after: string, { fulfils }: MapRules): boolean =>
+  sameText(key, before, after) || fulfils?.(key, before, after) === true;
 
 /** The whole map to send: the configured keys and those that the server filled in. Drops keys that are no longer configured. */
 export function writtenMap(
@@ -85,16 +89,20 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, i
     Object.entries(wanted).every(([key, value]) => {
       const live = effective[key];
       if (value === '' && rules.isComputed(key)) return true;
+      const written = before[key];
+      // A value in the state tells what the live one was made from.
+      if (live !== undefined && written !== undefined && rules.isProvenance?.(key) === true)
+        return meansSame(key, written, value, rules);
       return live === undefined ? value === '' : fits(key, live, value, rules);
     })
   );
 }
 
-/** Whether two maps mean the same, so that the state may keep its own. */
+/** Whether two maps as written mean the same, so that the state may keep its own. */
 export function sameMap(before: TextMap, after: TextMap, rules: MapRules = nothingComputed): boolean {
   // Empty means unset, like a missing key.
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].every((key) => {
     const [old, written] = [before[key] ?? '', after[key] ?? ''];
-    return old === '' || written === '' ? old === written : fits(key, old, written, rules);
+    return old === '' || written === '' ? old === written : meansSame(key, old, written, rules);
   });
 }

@@ -2,7 +2,7 @@
 import type { ClusterMember } from '../../../server/api/cluster/cluster.ts';
 import { isClustered, needCluster, type Link } from '../../connection/link.ts';
 import { objectMap, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';
-import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { DiagnosticError, failure, warning, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
@@ -17,9 +17,23 @@ const override = { config: textMap({ doc: 'Config keys of this member; they over
 
 export const memberOverridesAttribute = objectMap(override, {
   doc: 'In a cluster: config of single members, by member name. Set at creation only; a change replaces the object.',
-  replace: otherMap,
+  // Null: the state may not know them, as after an import.
+  replace: (before, after) => before !== null && otherMap(before, after),
 });
 type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
+
+/** A warning when an object whose state has no overrides gets them: they are noted, and the object stays. */
+export function notedOverrides(
+  what: string,
+  prior: { readonly name: string; readonly member_overrides: Overrides | null } | null,
+  { member_overrides: planned }: { readonly member_overrides: unknown },
+): readonly Diagnostic[] {
+  if (prior === null || prior.member_overrides !== null) return [];
+  if (planned === null || typeof planned !== 'object' || Object.keys(planned).length === 0) return [];
+  const detail =
+    'Its original member_overrides are unknown, so the state takes the new ones and nothing else changes. To create it again with them, use terraform apply -replace.';
+  return [warning(`The ${what} ${prior.name} stays as it is`, detail, at('member_overrides'))];
+}
 
 interface Planned {
   readonly config: TextMap | null;

@@ -8,6 +8,7 @@ import {
   validatePoolConfig,
   type StorageConfigKey,
 } from '../../../server/api/storage/storage-config.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
@@ -17,8 +18,8 @@ import { isMap, isUnknown } from '../../framework/value.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { importByParts } from '../shared/import-ids.ts';
-import { readMap, type MapRules } from '../shared/config-maps.ts';
-import { createOnMembers, memberOverridesAttribute } from '../shared/member-overrides.ts';
+import { fits, readMap, type MapRules } from '../shared/config-maps.ts';
+import { createOnMembers, memberOverridesAttribute, notedOverrides } from '../shared/member-overrides.ts';
 import {
   descriptionAttribute,
   serverResource,
@@ -57,6 +58,15 @@ const readPool = (live: StoragePool, state: State) => ({
   locations: live.locations ?? [],
 });
 
+/** Whether the key gets another value. The state lacks keys that the server fills in, as after an import: the pool may have the value. */
+function isOther(key: string, prior: State, after: TextMap): boolean {
+  const [before, next] = [prior.config?.[key] ?? '', after[key] ?? ''];
+  if (before !== '' || next === '') return !sameText(key, before, next);
+  const live = prior.effective_config?.[key] ?? '';
+  // A cluster does not show keys of single members.
+  return live === '' ? !rules.isComputed(key) : !fits(key, live, next, rules);
+}
+
 /** A change that an existing pool does not support replaces the pool. */
 function isFixed(driver: string, key: string): boolean {
   const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
@@ -94,11 +104,12 @@ export const storagePool = serverResource({
       const detail = `It has ${supported.join(', ')}. Use one of them, or install what ${driver} needs on the server.`;
       add(failure(`This server has no storage driver ${driver}`, detail, at('driver')));
     }
+    for (const found of notedOverrides('storage pool', prior, planned)) add(found);
     if (prior === null || !differs) return;
     if (isUnknown(planned.config)) return;
-    const [before, after] = [prior.config ?? {}, (planned.config ?? {}) as TextMap];
-    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-    const fixed = [...keys].filter((key) => (before[key] ?? '') !== (after[key] ?? '') && isFixed(prior.driver, key));
+    const after = (planned.config ?? {}) as TextMap;
+    const keys = new Set([...Object.keys(prior.config ?? {}), ...Object.keys(after)]);
+    const fixed = [...keys].filter((key) => isFixed(prior.driver, key) && isOther(key, prior, after));
     for (const key of fixed) replace(at('config', { key }));
   },
   async read(state, context) {
