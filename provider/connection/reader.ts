@@ -21,6 +21,7 @@ export interface ReadTypes extends Omit<{ readonly [K in KindName]: KindTypes[K]
 
 interface Waiting {
   readonly name: string;
+  readonly signal: AbortSignal;
   readonly resolve: (seen: Seen<unknown> | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,24 +57,41 @@ export class ObjectReader {
     if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     const state = needed(this.#kinds, kind, () => ({ waiting: [], single: 0, list: undefined }));
     const { list } = state;
-    if (list !== undefined) return list.then((all) => seenIn(all, name)) as Promise<Seen<ReadTypes[K]> | undefined>;
+    if (list !== undefined)
+      return this.#readFrom(list, kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     return new Promise((resolve, reject) => {
-      state.waiting.push({ name, resolve: resolve as Waiting['resolve'], reject });
-      if (state.waiting.length === 1) setTimeout(() => this.#flush(kind, state, signal), gatherMs);
+      state.waiting.push({ name, signal, resolve: resolve as Waiting['resolve'], reject });
+      if (state.waiting.length === 1) setTimeout(() => this.#flush(kind, state), gatherMs);
     });
   }
 
-  #flush(kind: KindName, state: KindState, signal: AbortSignal): void {
+  #flush(kind: KindName, state: KindState): void {
     const waiting = state.waiting.splice(0, state.waiting.length);
     if (state.single + waiting.length < listFrom) {
       state.single += waiting.length;
-      for (const { name, resolve, reject } of waiting) this.#readOne(kind, name, signal).then(resolve, reject);
+      for (const { name, signal, resolve, reject } of waiting) this.#readOne(kind, name, signal).then(resolve, reject);
       return;
     }
     const list = this.#readAll(kind);
     state.list = list;
     list.catch(() => (state.list = undefined));
-    for (const { name, resolve, reject } of waiting) list.then((all) => resolve(seenIn(all, name)), reject);
+    for (const { name, signal, resolve, reject } of waiting)
+      this.#readFrom(list, kind, name, signal).then(resolve, reject);
+  }
+
+  /**
+   * An object that is not in a list may exist: lists leave out what the caller may not see, and what a failing member of a cluster has. Only
+   * a request for it tells. It also fails for the container of an offline member, which LXD lists without any values.
+   */
+  async #readFrom(
+    list: Promise<ReadonlyMap<string, unknown>>,
+    kind: KindName,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Seen<unknown> | undefined> {
+    const object = (await list).get(name);
+    const isWhole = object !== undefined && (kind !== 'container' || (object as Container).architecture !== '');
+    return isWhole ? { object } : this.#readOne(kind, name, signal);
   }
 
   async #readOne(kind: KindName, name: string, signal: AbortSignal): Promise<Seen<unknown> | undefined> {
@@ -100,9 +118,4 @@ export class ObjectReader {
     const { metadata } = await this.#client.http.send<readonly Readonly<Record<string, string>>[] | null>(call);
     return new Map((metadata ?? []).map((object) => [nameOfObject(kind, object), object]));
   }
-}
-
-function seenIn(all: ReadonlyMap<string, unknown>, name: string): Seen<unknown> | undefined {
-  const object = all.get(name);
-  return object === undefined ? undefined : { object };
 }
