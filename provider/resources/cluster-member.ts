@@ -50,8 +50,8 @@ export const clusterMember = serverResource({
   },
   async create({ planned }, context) {
     need(context.client);
+    // Nothing was made: a failure must not leave it tainted, since the next apply would remove the member from the cluster.
     await found(context, planned.name);
-    context.mayExist();
   },
   async update({ planned }, prior, context) {
     if (planned.name === prior.name) return;

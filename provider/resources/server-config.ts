@@ -10,6 +10,7 @@ import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { serverResource } from './shared/common-attributes.ts';
 import { editPath } from './shared/read-by-path.ts';
+import { performFirst } from './shared/write.ts';
 
 const isHidden = (key: string): boolean =>
   (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false;
@@ -78,8 +79,7 @@ export const serverConfig = serverResource({
     return { name: 'server', config: readKeys(config, state.config) };
   },
   async create({ planned, config }, context) {
-    context.mayExist();
-    await write(context, planned, null, config);
+    await performFirst(context, () => write(context, planned, null, config));
   },
   async update({ planned, config }, prior, context) {
     await write(context, planned, prior, config);

@@ -1,6 +1,10 @@
 // After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
-import { edit, performCreate, performDelete } from '../../provider/resources/shared/write.ts';
+import type { AnyResource } from '../../provider/framework/provider.ts';
+import type { Link } from '../../provider/connection/link.ts';
+import { clusterMember } from '../../provider/resources/cluster-member.ts';
+import { serverConfig } from '../../provider/resources/server-config.ts';
+import { edit, performCreate, performDelete, performFirst } from '../../provider/resources/shared/write.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 
 type Context = Parameters<typeof performCreate>[0];
@@ -60,6 +64,69 @@ describe('an object', () => {
   );
 
   test('An object may exist after its creation', async () => expect(await mayExistAfter({})).toBe(true));
+});
+
+describe('what others may have written before', () => {
+  const refused = new ClientError('badRequest', 'x', { status: 400 });
+  const lost = new ClientError('unreachable', 'x');
+
+  /** Whether the state keeps the object after its creation, with a server that answers with `send`. */
+  async function isKept(resource: unknown, planned: object, send: (call: { method: string }) => Promise<unknown>) {
+    let mayExist = false;
+    const server = { api_extensions: ['clustering'], environment: { server_clustered: true } };
+    const operations = { run: (begin: () => Promise<unknown>) => begin() };
+    const link = {
+      client: { operations, http: { send } },
+      server,
+      reader: { written() {} },
+      activity: { during: (work: () => Promise<unknown>) => work() },
+      reach: { at: () => link },
+    };
+    const signal = new AbortController().signal;
+    const context = { client: link, signal, stopping: signal, privateData: {}, mayExist: () => (mayExist = true) };
+    const { create } = resource as AnyResource<Link>;
+    const wanted = { planned: { remote: null, ...planned }, config: planned } as unknown as Parameters<typeof create>[0];
+    const error = await create(wanted, context as unknown as Parameters<typeof create>[1]).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return { mayExist, error };
+  }
+  const config = { config: { 'core.https_address': ':8443' }, trust_password: null, trust_password_version: null };
+  const answers = (put: () => Promise<unknown>) => (call: { method: string }) =>
+    call.method === 'GET' ? Promise.resolve({ metadata: { config: config.config }, etag: 'e' }) : put();
+
+  test('Config of the server that it refused is not in the state: the next apply would unset the former values', async () =>
+    expect(await isKept(serverConfig, config, answers(() => Promise.reject(refused)))).toEqual({
+      mayExist: false,
+      error: refused,
+    }));
+
+  test.each([
+    ['whose outcome is unknown', () => Promise.reject(lost), lost],
+    ['that was written', () => Promise.resolve({}), undefined],
+  ])('Config of the server %s is in the state', async (_what, put, error) =>
+    expect(await isKept(serverConfig, config, answers(put))).toEqual({ mayExist: true, error }),
+  );
+
+  test('A member whose takeover fails later is not in the state: the next apply would remove it from the cluster', async () => {
+    const member = { metadata: { server_name: 'm2', url: '', status: 'Online', database: true } };
+    expect(await isKept(clusterMember, { name: 'm2' }, () => Promise.resolve(member))).toEqual({
+      mayExist: false,
+      error: undefined,
+    });
+  });
+
+  test.each([
+    ['refused', refused, false],
+    ['lost', lost, true],
+  ])('A first write that was %s', async (_what, error, expected) => {
+    let mayExist = false;
+    const context = { signal: new AbortController().signal, mayExist: () => (mayExist = true) };
+    const writing = performFirst(context as unknown as Context, () => Promise.reject(error));
+    await expect(writing).rejects.toBe(error);
+    expect(mayExist).toBe(expected);
+  });
 });
 
 test('A deletion whose operation is lost is an error: nothing shows that the object is gone', async () => {

@@ -17,7 +17,7 @@ import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { strayAddresses, type PlannedNics } from '../shared/static-addresses.ts';
 import { containerPath } from './snapshot.ts';
-import { conflicting, edit, editOf, hasUnknownOutcome, keepEtag } from '../shared/write.ts';
+import { conflicting, edit, editOf, keepEtag, performFirst } from '../shared/write.ts';
 import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
 
@@ -69,16 +69,11 @@ export const containerDevice = gantryResource({
 
   async create({ planned }, context) {
     const { name, type, properties } = planned;
-    try {
-      await change(context, planned, null, (live) => {
-        if (live.devices?.[name] !== undefined) throw taken(live, name);
-        return { type, ...writtenMap({}, properties, null) };
-      });
-    } catch (error) {
-      if (!(error instanceof DiagnosticError) && hasUnknownOutcome(error)) context.mayExist();
-      throw error;
-    }
-    context.mayExist();
+    const device = (live: Container): Device => {
+      if (live.devices?.[name] !== undefined) throw taken(live, name);
+      return { type, ...writtenMap({}, properties, null) };
+    };
+    await performFirst(context, () => change(context, planned, null, device));
   },
 
   update: ({ planned }, prior, context) =>

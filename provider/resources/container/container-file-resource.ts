@@ -12,6 +12,7 @@ import { absolutePath, fileMode, isSameMode, oneOf } from './container-attribute
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { isOtherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
+import { performFirst } from '../shared/write.ts';
 import { containerPath } from './snapshot.ts';
 
 const kinds: readonly string[] = ['file', 'directory', 'symlink'];
@@ -120,8 +121,7 @@ export const containerFile = gantryResource({
     }
   },
   async create({ planned, config }, context) {
-    context.mayExist();
-    await write(context, planned, contentOf(planned, config));
+    await performFirst(context, () => write(context, planned, contentOf(planned, config)));
   },
   async update({ planned, config }, prior, context) {
     // Nothing exists under the old name of a renamed container. Otherwise it is another container, which gets the file instead.

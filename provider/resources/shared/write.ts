@@ -67,6 +67,20 @@ export async function performCreate<T>(
   }
 }
 
+/**
+ * The same for what the server does not create as an object of its own, and others may have written before: after a refusal the state
+ * does not keep it, since the next apply would first remove what was there.
+ */
+export async function performFirst(context: CreateContext<Link>, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (context.signal.aborted || (!(error instanceof DiagnosticError) && hasUnknownOutcome(error))) context.mayExist();
+    throw error;
+  }
+  context.mayExist();
+}
+
 /** True when the operation itself ended with an error. */
 const hasEnded = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'operationFailed' || error.code === 'operationCancelled');
