@@ -57,8 +57,7 @@ export class ObjectReader {
     if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     const state = needed(this.#kinds, kind, () => ({ waiting: [], single: 0, list: undefined }));
     const { list } = state;
-    if (list !== undefined)
-      return this.#readFrom(list, kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
+    if (list !== undefined) return this.#readFrom(list, kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     return new Promise((resolve, reject) => {
       state.waiting.push({ name, signal, resolve: resolve as Waiting['resolve'], reject });
       if (state.waiting.length === 1) setTimeout(() => this.#flush(kind, state), gatherMs);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../provider/framework/provider.ts';
 import type { Link } from '../../provider/connection/link.ts';
 import { clusterMember } from '../../provider/resources/cluster-member.ts';
+import { containerExec } from '../../provider/resources/container/container-exec-resource.ts';
 import { serverConfig } from '../../provider/resources/server-config.ts';
 import { edit, performCreate, performDelete, performFirst } from '../../provider/resources/shared/write.ts';
 import { ClientError } from '../../server/client/client-error.ts';
@@ -80,12 +81,13 @@ describe('what others may have written before', () => {
       server,
       reader: { written() {} },
       activity: { during: (work: () => Promise<unknown>) => work() },
-      reach: { at: () => link },
     };
     const signal = new AbortController().signal;
     const context = { client: link, signal, stopping: signal, privateData: {}, mayExist: () => (mayExist = true) };
     const { create } = resource as AnyResource<Link>;
-    const wanted = { planned: { remote: null, ...planned }, config: planned } as unknown as Parameters<typeof create>[0];
+    const wanted = { planned: { remote: null, ...planned }, config: planned } as unknown as Parameters<
+      typeof create
+    >[0];
     const error = await create(wanted, context as unknown as Parameters<typeof create>[1]).then(
       () => undefined,
       (reason: unknown) => reason,
@@ -97,7 +99,13 @@ describe('what others may have written before', () => {
     call.method === 'GET' ? Promise.resolve({ metadata: { config: config.config }, etag: 'e' }) : put();
 
   test('Config of the server that it refused is not in the state: the next apply would unset the former values', async () =>
-    expect(await isKept(serverConfig, config, answers(() => Promise.reject(refused)))).toEqual({
+    expect(
+      await isKept(
+        serverConfig,
+        config,
+        answers(() => Promise.reject(refused)),
+      ),
+    ).toEqual({
       mayExist: false,
       error: refused,
     }));
@@ -127,6 +135,18 @@ describe('what others may have written before', () => {
     await expect(writing).rejects.toBe(error);
     expect(mayExist).toBe(expected);
   });
+});
+
+test('The command of a destroy is not left out because the container could not be read', async () => {
+  const { delete: destroy } = containerExec as unknown as AnyResource<Link>;
+  const prior = { container: 'web', destroy_command: ['leave'], remote: null, project: null };
+  const after = (error: ClientError): Promise<void> => {
+    const context = { client: { client: { get: () => Promise.reject(error) } }, signal: new AbortController().signal };
+    return destroy(prior as never, context as unknown as Context);
+  };
+  await expect(after(new ClientError('unreachable', 'x'))).rejects.toMatchObject({ code: 'unreachable' });
+  await expect(after(new ClientError('forbidden', 'x', { status: 403 }))).rejects.toMatchObject({ status: 403 });
+  await expect(after(new ClientError('notFound', 'x', { status: 404 }))).resolves.toBeUndefined();
 });
 
 test('A deletion whose operation is lost is an error: nothing shows that the object is gone', async () => {

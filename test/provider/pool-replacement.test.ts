@@ -67,7 +67,12 @@ const overrides = { m2: { config: { source: '/dev/sdb' } } };
 
 describe.each([
   ['storage pool', storagePool, pool({}), written({})],
-  ['network', network, { name: 'lan0', type: 'bridge', config: {}, effective_config: {} }, { name: 'lan0', config: {} }],
+  [
+    'network',
+    network,
+    { name: 'lan0', type: 'bridge', config: {}, effective_config: {} },
+    { name: 'lan0', config: {} },
+  ],
 ])('member_overrides of a %s', (_what, kind, prior, config) => {
   test('are noted after an import, which cannot know them, with a warning', async () => {
     const plan = await planned(kind, { ...config, member_overrides: overrides }, prior, true);

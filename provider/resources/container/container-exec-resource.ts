@@ -1,4 +1,5 @@
 // gantry_container_exec: a command run in a container, with its output.
+import { isNotFound } from '../../../server/client/client-error.ts';
 import { flag, integer, text, textMap, texts, type TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { durationCheck } from '../../framework/duration.ts';
@@ -102,7 +103,11 @@ export const containerExec = gantryResource({
   },
   async delete(prior, context) {
     if (prior.destroy_command === null) return;
-    const seen = await context.client.client.get('container', prior.container, context.signal).catch(() => undefined);
+    const { client, signal } = context;
+    const seen = await client.client.get('container', prior.container, signal).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
     if (seen?.metadata.status !== 'Running') return;
     const { record_output: _record, ...spec } = prior;
     await runOne(context, prior.container, { ...spec, command: prior.destroy_command }, at('destroy_command'));
