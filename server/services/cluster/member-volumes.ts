@@ -10,6 +10,7 @@ import type { Member } from '../../membership/members.ts';
 import { membersOf, placeVolume } from '../../membership/placement.ts';
 import { volumeOwner } from '../../membership/volume-owner.ts';
 import type { EventHub } from '../../events/hub.ts';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Caller } from '../shared/caller.ts';
 import { volumeKeyIn, type ProjectNames } from '../shared/project-scope.ts';
@@ -129,14 +130,28 @@ export class MemberVolumes {
         try {
           await cluster.ask(source, 'DELETE', path);
         } catch (error) {
-          // It has users by now: the original stays.
-          await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
-          throw error;
+          if (hasCode(error, 'outcomeUnknown')) await this.#needDeleted(from, source, target, () => isThere(source));
+          else {
+            // It has users by now: the original stays.
+            await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
+            throw error;
+          }
         }
         const context = { location: target.name, new_name: plainName(to.name) };
         events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
       },
     });
+  }
+
+  /** The answer to the deletion of the original was lost: the copy may be the only one left, so it stays. Throws AppError outcomeUnknown
+   *  while the original is recorded. */
+  async #needDeleted(from: VolumeId, source: Member, target: Member, isThere: () => boolean): Promise<void> {
+    const what = `the storage volume ${from.pool}/${plainName(from.name)}`;
+    await this.#deps.cluster.needCurrent(`Whether the member ${source.name} has deleted ${what}`);
+    if (!isThere()) return;
+    throw errors.outcomeUnknown(
+      `The member ${target.name} has ${what}, but whether ${source.name} deletes its own is not known: look there, and delete the one that is left over`,
+    );
   }
 
   /** The other member offers it, and waits. */
