@@ -44,7 +44,7 @@ export class RunningDevices {
     this.#stopListening = deps.runtime.onExit(({ name, target }) => {
       if (target === 'stop') void this.#ended(name);
       // A reboot from inside: the forwarders need the new network.
-      else void deps.locks.run(lockOf(name), () => this.#reopen(name));
+      else void this.#attempt(name, 'could not be followed after a reboot', () => this.#reopen(name));
     });
   }
 
@@ -104,16 +104,19 @@ export class RunningDevices {
   }
 
   /** Updates the container's device nodes after the host's changed. */
-  async #hardwareChanged(name: string): Promise<void> {
-    const { runtime, locks, log } = this.#deps;
-    try {
-      await locks.run(lockOf(name), async () => {
-        const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
-        if (plugged !== undefined) await this.#followAll(name, plugged);
-      });
-    } catch (error) {
-      log.warn(`The hardware of ${name} could not be followed: ${errorText(error)}`);
-    }
+  #hardwareChanged(name: string): Promise<void> {
+    return this.#attempt(name, 'could not follow the hardware', async () => {
+      const { runtime } = this.#deps;
+      const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+      if (plugged !== undefined) await this.#followAll(name, plugged);
+    });
+  }
+
+  /** Work that nobody waits for, under the lock of the container: logs its failure. */
+  async #attempt(name: string, problem: string, work: () => Promise<void>): Promise<void> {
+    await this.#deps.locks.run(lockOf(name), work).catch((error: unknown) => {
+      this.#deps.log.warn(`The devices of ${name} ${problem}: ${errorText(error)}`);
+    });
   }
 
   async #followNodes(live: LiveDevices, name: string, device: string, plugged: DeviceMap): Promise<void> {
@@ -230,7 +233,10 @@ export class RunningDevices {
         revert.push(() => this.#undo(name, device, () => live.adjust(name, was)));
         return;
       }
-      if (kind === 'adjust') await live.unplug(name, device);
+      if (kind === 'adjust') {
+        revert.push(() => this.#undo(name, device, () => this.#plugBack(live, name, was)));
+        await live.unplug(name, device);
+      }
       await live.plug(name, plug);
       revert.push(() => this.#undo(name, device, () => live.unplug(name, device)));
       revert.push(() => this.#deps.proxies.close(name, device));
