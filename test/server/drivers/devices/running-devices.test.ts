@@ -112,7 +112,8 @@ describe('on the simulation', () => {
     const before = await daemon.get(`/1.0/containers/${name}`);
     // The source is there by now: the change of its limit plugs it in for the first time.
     await mkdir(source);
-    if (failing === 'late') daemon.sim.faults.inject({ operation: 'plug', container: name, error: 'no room', times: 1 });
+    if (failing === 'late')
+      daemon.sim.faults.inject({ operation: 'plug', container: name, error: 'no room', times: 1 });
     const answer = await patch(name, { late: { ...late, 'limits.max': '1MB' }, web });
     expect([answer.status, answer.body.metadata.message]).toEqual([
       400,

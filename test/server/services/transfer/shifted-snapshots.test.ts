@@ -88,12 +88,7 @@ test.skipIf(!isRoot)('its files in a backup', async () => {
   const params = { container: 'c', uuid: 'u', backup: 'b', document, algorithm: 'none' };
   type Arguments = Parameters<typeof writeBackup>;
   const context = { signal, progress: () => {} };
-  await writeBackup(
-    deps as unknown as Arguments[0],
-    params as unknown as Arguments[1],
-    context as Arguments[2],
-    () => {},
-  );
+  await writeBackup(deps as unknown as Arguments[0], params as unknown as Arguments[1], context, () => {});
   expect([...exported]).toEqual([
     ['s', 1000],
     ['none', undefined],
@@ -145,12 +140,7 @@ test.skipIf(!isRoot)(
       const body = { source: { type: 'copy', source: 'c', container_only: isWithoutSnapshots } };
       const all = { ...deps, sagas, operations };
       // Trees that are compared are listed first, which this driver cannot: it fails before anything is derived.
-      refreshFromHere(
-        all as unknown as Arguments[0],
-        { project: 'default' } as Arguments[1],
-        'copy',
-        body as Arguments[3],
-      );
+      refreshFromHere(all as unknown as Arguments[0], { project: 'default' } as Arguments[1], 'copy', body);
       return done.catch((error: unknown) => error);
     };
     await refresh(false);
