@@ -84,11 +84,10 @@ describe('what others may have written before', () => {
     };
     const signal = new AbortController().signal;
     const context = { client: link, signal, stopping: signal, privateData: {}, mayExist: () => (mayExist = true) };
-    const { create } = resource as AnyResource<Link>;
-    const wanted = { planned: { remote: null, ...planned }, config: planned } as unknown as Parameters<
-      typeof create
-    >[0];
-    const error = await create(wanted, context as unknown as Parameters<typeof create>[1]).then(
+    const created = resource as AnyResource<Link>;
+    type Create = Parameters<AnyResource<Link>['create']>;
+    const wanted = { planned: { remote: null, ...planned }, config: planned } as unknown as Create[0];
+    const error = await created.create(wanted, context as unknown as Create[1]).then(
       () => undefined,
       (reason: unknown) => reason,
     );
@@ -138,11 +137,13 @@ describe('what others may have written before', () => {
 });
 
 test('The command of a destroy is not left out because the container could not be read', async () => {
-  const { delete: destroy } = containerExec as unknown as AnyResource<Link>;
   const prior = { container: 'web', destroy_command: ['leave'], remote: null, project: null };
   const after = (error: ClientError): Promise<void> => {
-    const context = { client: { client: { get: () => Promise.reject(error) } }, signal: new AbortController().signal };
-    return destroy(prior as never, context as unknown as Context);
+    const get = async (): Promise<never> => {
+      throw error;
+    };
+    const context = { client: { client: { get } }, signal: new AbortController().signal };
+    return containerExec.delete(prior, context as unknown as Context);
   };
   await expect(after(new ClientError('unreachable', 'x'))).rejects.toMatchObject({ code: 'unreachable' });
   await expect(after(new ClientError('forbidden', 'x', { status: 403 }))).rejects.toMatchObject({ status: 403 });
