@@ -26,7 +26,7 @@ export interface TarballPlan {
   /** Seconds since 1970, for members generated here. */
   readonly timeS: number;
   readonly room: Room;
-  /** Of the volume (undefined) and each snapshot whose owners on disk are not those that the container sees. */
+  /** The volume (undefined) and each snapshot have an entry if their owners on disk are not those that the container sees. */
   readonly owners: ReadonlyMap<string | undefined, OwnerOf>;
 }
 

@@ -103,27 +103,30 @@ describe('on the simulation', () => {
     expect(targets(name)).toEqual(['/more']);
   });
 
-  test.each(['late', 'web'])('a disk plugged in anew stays as it was when the device %s fails', async (failing) => {
-    const web = { type: 'proxy', listen: 'tcp:127.0.0.1:8090', connect: 'tcp:127.0.0.1:80' };
-    const other = await running({ devices: { web } });
-    const source = join(shared, `late${(count += 1)}`);
-    const late = { ...disk('/late', source), required: 'false' };
-    const name = await running({ devices: { late } });
-    const before = await daemon.get(`/1.0/containers/${name}`);
-    // The source is there by now: the change of its limit plugs it in for the first time.
-    await mkdir(source);
-    if (failing === 'late')
-      daemon.sim.faults.inject({ operation: 'plug', container: name, error: 'no room', times: 1 });
-    const answer = await patch(name, { late: { ...late, 'limits.max': '1MB' }, web });
-    expect([answer.status, answer.body.metadata.message]).toEqual([
-      400,
-      expect.stringMatching(new RegExp(`device ${failing} of the running container .*(no room|8090 belongs to)`)),
-    ]);
-    expect(await daemon.get(`/1.0/containers/${name}`)).toEqual(before);
-    expect(daemon.sim.live?.plugged(name)).toMatchObject({ late });
-    expect(targets(name)).toEqual([]);
-    await setState(daemon, other, 'stop', { force: true });
-  });
+  test.each(['late', 'web'])(
+    'a disk that is plugged in again stays as it was when the device %s fails',
+    async (failing) => {
+      const web = { type: 'proxy', listen: 'tcp:127.0.0.1:8090', connect: 'tcp:127.0.0.1:80' };
+      const other = await running({ devices: { web } });
+      const source = join(shared, `late${(count += 1)}`);
+      const late = { ...disk('/late', source), required: 'false' };
+      const name = await running({ devices: { late } });
+      const before = await daemon.get(`/1.0/containers/${name}`);
+      // The source is there by now: the change of its limit plugs it in for the first time.
+      await mkdir(source);
+      if (failing === 'late')
+        daemon.sim.faults.inject({ operation: 'plug', container: name, error: 'no room', times: 1 });
+      const answer = await patch(name, { late: { ...late, 'limits.max': '1MB' }, web });
+      expect([answer.status, answer.body.metadata.message]).toEqual([
+        400,
+        expect.stringMatching(new RegExp(`device ${failing} of the running container .*(no room|8090 belongs to)`)),
+      ]);
+      expect(await daemon.get(`/1.0/containers/${name}`)).toEqual(before);
+      expect(daemon.sim.live?.plugged(name)).toMatchObject({ late });
+      expect(targets(name)).toEqual([]);
+      await setState(daemon, other, 'stop', { force: true });
+    },
+  );
 
   test('a reboot after which a device cannot be followed is logged, and the daemon serves on', async () => {
     const source = join(shared, `node${(count += 1)}`);
