@@ -8,7 +8,7 @@ import { DriverError } from '../driver-error.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
 import { converge, convergeRules, ownTunnels, type ConvergeDeps } from './converge.ts';
-import { stopDnsmasq } from './dnsmasq/process.ts';
+import { findDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { passDocker } from './docker-user.ts';
@@ -44,6 +44,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       planNetwork(spec); // refuses a bad config before anything is looked at
       await mutex.run(spec.name, () => bringUp(context, spec, signal));
     },
+    isServing: (spec) => planNetwork(spec).families.length === 0 || findDnsmasq(files.pidFile(spec.name)) !== undefined,
     setRules: (spec) => mutex.run(spec.name, () => convergeRules(context, spec)),
     down: (name) => mutex.run(name, () => takeDown(context, name, 'all')),
     setHosts: (name, hosts) => mutex.run(name, () => setReservations(context, name, hosts)),

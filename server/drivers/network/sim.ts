@@ -152,6 +152,10 @@ class Sim implements SimNetwork {
     return this.#networks.get(name)?.leases ?? [];
   }
 
+  isServing(): boolean {
+    return true;
+  }
+
   async state(name: string): Promise<NetworkState | undefined> {
     await this.faults.pass('state', name);
     const saved = this.#networks.get(name);

@@ -1,4 +1,5 @@
-// Brings the networks of this host up at the start of the daemon, and retries those that did not come up.
+// Brings the networks of this host up at the start of the daemon, retries those that did not come up, and starts their servers of addresses
+// again.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -11,7 +12,7 @@ import { networkLock } from './networks.ts';
 
 export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'networkAcls' | 'networks'>;
-  readonly network: Pick<NetworkDriver, 'up'>;
+  readonly network: Pick<NetworkDriver, 'up' | 'isServing'>;
   readonly hosts: Pick<NetworkHosts, 'refresh'>;
 }
 
@@ -37,12 +38,31 @@ export class NetworkWatch {
   /** Each minute. */
   async look(): Promise<void> {
     const { records, locks } = this.#deps;
-    for (const name of this.#problems.byName.keys())
+    const ended = records.networks.list().filter(({ name, document }) => this.#hasEnded(name, document));
+    for (const name of new Set([...this.#problems.byName.keys(), ...ended.map((each) => each.name)]))
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
         if (document === undefined) this.#problems.forget(name);
-        else if (document.lifecycle === 'ready') await this.#up(name, document);
+        else if (this.#problems.byName.has(name) || this.#hasEnded(name, document)) await this.#again(name, document);
       });
+  }
+
+  async #again(name: string, document: NetworkDocument): Promise<void> {
+    if (document.lifecycle !== 'ready') return;
+    if (!this.#problems.byName.has(name))
+      this.#deps.log.warn(`The dnsmasq of the network ${name} has ended: it is started again`);
+    await this.#up(name, document);
+  }
+
+  /** A change under way starts and ends it itself. */
+  #hasEnded(name: string, { config, lifecycle }: NetworkDocument): boolean {
+    const { records, network } = this.#deps;
+    try {
+      return lifecycle === 'ready' && !network.isServing(networkSpec(records, name, config));
+    } catch {
+      // `up` says what is wrong with its config.
+      return true;
+    }
   }
 
   async #up(name: string, { config }: NetworkDocument): Promise<void> {

@@ -423,8 +423,13 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     await up();
     const client = await join(1);
     const address = await client.request();
+    const isServing = (changes = {}): boolean => driver.isServing({ name, config: { ...config, ...changes } });
+    expect(isServing()).toBe(true);
     process.kill(harness.dnsmasqPid(name), 'SIGKILL');
+    await until(() => !isServing());
+    expect(isServing({ 'ipv4.address': 'none' })).toBe(true);
     await up();
+    expect(isServing()).toBe(true);
     expect(await client.request()).toBe(address);
     await exec(['ip', 'link', 'del', 'dev', name]);
     await up();
