@@ -229,7 +229,7 @@ export interface StorageDriver {
   /** All or nothing; the volume may be in use. Exists already -> Exists; no such volume -> NotFound. */
   createSnapshot(pool: PoolSpec, snapshot: SnapshotRef, source: SnapshotSource, signal: AbortSignal): Promise<void>;
   /** The volume becomes as the snapshot is: all or nothing, also over a crash. Nobody may be using the volume. Its limit has to be
-   *  set again. Idempotent. */
+   *  set again; one with a file system of its own gets the size of the volume's shape, Invalid if its files do not fit. Idempotent. */
   restoreSnapshot(pool: PoolSpec, snapshot: SnapshotRef, signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   deleteSnapshot(pool: PoolSpec, snapshot: SnapshotRef): Promise<void>;

@@ -6,7 +6,7 @@ import { hasCode } from '../../lib/shared/error-code.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
-import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } from './driver.ts';
+import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef, VolumeShape } from './driver.ts';
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
@@ -130,7 +130,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
         try {
           await staging.make(
             root,
-            (temporary) => kind.copyTree(from, temporary, 'settled', signal),
+            (temporary) => kind.copyTree(from, temporary, 'settled', signal, sizeOnly(volume.shape)),
             (temporary) => swapIn(root, volume, temporary),
           );
         } catch (error) {
@@ -176,6 +176,9 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
     },
   };
 }
+
+/** The kind and the file system stay those of the snapshot. */
+const sizeOnly = ({ bytes }: VolumeShape = {}): VolumeShape => (bytes === undefined ? {} : { bytes });
 
 const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
 

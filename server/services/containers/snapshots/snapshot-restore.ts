@@ -1,11 +1,5 @@
 // The saga that restores the content, config and devices of a container's snapshot.
-import {
-  readySnapshot,
-  type SnapshotParams,
-  type SnapshotSagaDeps,
-  snapshotRef,
-  snapshotCheckpointDir,
-} from './snapshot-files.ts';
+import { readySnapshot, type SnapshotParams, type SnapshotSagaDeps, snapshotCheckpointDir } from './snapshot-files.ts';
 import type { RestorePlan } from '../../limits/planned.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';
@@ -13,6 +7,7 @@ import { requirePlaces, requireProfiles } from '../shared/draft.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';
 import { removeCheckpoint } from '../shared/checkpoint.ts';
 import { expand } from '../../shared/expand.ts';
+import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
@@ -34,9 +29,10 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams>
     steps: [
       {
         name: 'volume',
-        async execute({ pool, container, snapshot }, context) {
+        async execute({ pool, container, snapshot, document }, context) {
           const { driver, pool: spec } = deps.pools.use(pool);
-          await driver.restoreSnapshot(spec, snapshotRef(container, snapshot), context.signal);
+          const volume = newContainerVolume(deps.records, container, document);
+          await driver.restoreSnapshot(spec, { volume, snapshot }, context.signal);
         },
         // Atomic in the driver: a failure leaves the old content.
       },

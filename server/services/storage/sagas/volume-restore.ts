@@ -5,9 +5,9 @@ import {
   type VolumeSagaDeps,
   type VolumeSnapshotParams,
   readyVolumeSnapshot,
-  refOf,
   limitVolume,
 } from '../custom-volumes.ts';
+import { newCustomVolume } from '../volume-shapes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 
 /** Finished after a crash: from the first step on the old content may be gone. */
@@ -26,7 +26,9 @@ export function restoreVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeSnapshotPara
         name: 'volume',
         async execute({ volume, snapshot }, context) {
           const { driver, pool } = deps.pools.use(volume.pool);
-          await driver.restoreSnapshot(pool, { volume: refOf(volume.name), snapshot }, context.signal);
+          const { config } = readyVolume(deps.records, volume);
+          const of = newCustomVolume(volume.name, config);
+          await driver.restoreSnapshot(pool, { volume: of, snapshot }, context.signal);
         },
       },
       {

@@ -124,6 +124,35 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     expect((await stat(fileOf(pool, custom('v')))).size).toBe(20 * mebi);
   });
 
+  test('a snapshot that does not fit the size of the volume is not restored, one that fits gets that size', async () => {
+    const pool = await madePool({ 'volume.size': '128MiB' });
+    await make(pool, custom('v'));
+    const write = (size: number): Promise<void> => writeFile(fileOf(pool, custom('v')), Buffer.alloc(size * mebi, 'a'));
+    for (const [snapshot, size] of [
+      ['big', 70],
+      ['small', 10],
+    ] as const) {
+      await write(size);
+      await fixture.storage.createSnapshot(pool, { volume: custom('v'), snapshot }, { kind: 'now' }, never);
+    }
+    await write(1);
+    await fixture.storage.limitVolume(pool, custom('v'), 64 * mebi);
+    const restore = (snapshot: string): Promise<void> =>
+      fixture.storage.restoreSnapshot(
+        pool,
+        { volume: { ...custom('v'), shape: { bytes: 64 * mebi } }, snapshot },
+        never,
+      );
+    const now = async (): Promise<readonly (number | undefined)[]> => [
+      (await stat(fileOf(pool, custom('v')))).size / mebi,
+      (await fixture.storage.limitsIn?.(pool))?.(custom('v')),
+    ];
+    expect(await codeOf(restore('big'))).toBe('Invalid');
+    expect(await now()).toEqual([1, 64 * mebi]);
+    await restore('small');
+    expect(await now()).toEqual([10, 64 * mebi]);
+  });
+
   test('new mount options of the pool hold for volumes in use, and after the next mount', async () => {
     const pool = await madePool();
     await make(pool, custom('v'));
