@@ -1,7 +1,7 @@
 // Applies recorded sizes again after a crash during a resize.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { LimitForm, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { LimitForm, PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Records } from '../../records/records.ts';
 import { rootSize } from './root-size.ts';
 import { expand } from '../shared/expand.ts';
@@ -25,21 +25,22 @@ export async function reapplyLimits(deps: Deps): Promise<void> {
     try {
       const { driver, pool } = deps.pools.use(name);
       if (driver.limitsIn === undefined || !deps.pools.canLimit(name)) continue;
-      await reapplyIn(driver, pool, wantedIn(deps.records, name));
+      await reapplyIn(deps, driver, pool);
     } catch (error) {
       deps.log.warn(`Limits of the storage pool ${name} cannot be set again: ${errorText(error)}`);
     }
   }
 }
 
-async function reapplyIn(
-  driver: StorageDriver,
-  pool: Parameters<StorageDriver['limitVolume']>[0],
-  wanted: readonly VolumeLimit[],
-): Promise<void> {
+/** A volume whose size cannot be set leaves those of the others alone. */
+async function reapplyIn({ records, log }: Deps, driver: StorageDriver, pool: PoolSpec): Promise<void> {
   const limitOf = await driver.limitsIn?.(pool);
-  for (const { volume, bytes, form } of wanted) {
-    if (limitOf?.(volume) !== bytes) await driver.limitVolume(pool, volume, bytes, form);
+  for (const { volume, bytes, form } of wantedIn(records, pool.name)) {
+    if (limitOf?.(volume) === bytes) continue;
+    await driver.limitVolume(pool, volume, bytes, form).catch((error: unknown) => {
+      const what = `${volume.type} volume ${volume.name} of the storage pool ${pool.name}`;
+      log.warn(`The limit of the ${what} cannot be set again: ${errorText(error)}`);
+    });
   }
 }
 
