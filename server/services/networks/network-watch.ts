@@ -43,22 +43,25 @@ export class NetworkWatch {
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
         if (document === undefined) this.#problems.forget(name);
-        else if (this.#problems.byName.has(name) || this.#hasEnded(name, document)) await this.#again(name, document);
+        else if (document.lifecycle === 'ready') await this.#upAgain(name, document);
       });
   }
 
-  async #again(name: string, document: NetworkDocument): Promise<void> {
-    if (document.lifecycle !== 'ready') return;
-    if (!this.#problems.byName.has(name))
+  async #upAgain(name: string, document: NetworkDocument): Promise<void> {
+    if (!this.#problems.byName.has(name)) {
+      // Another change may have started it meanwhile.
+      if (!this.#hasEnded(name, document)) return;
       this.#deps.log.warn(`The dnsmasq of the network ${name} has ended: it is started again`);
+    }
     await this.#up(name, document);
   }
 
-  /** A change under way starts and ends it itself. */
+  /** A change under way starts and ends it itself, and a network with a known problem is brought up anyway. */
   #hasEnded(name: string, { config, lifecycle }: NetworkDocument): boolean {
     const { records, network } = this.#deps;
+    if (lifecycle !== 'ready' || this.#problems.byName.has(name)) return false;
     try {
-      return lifecycle === 'ready' && !network.isServing(networkSpec(records, name, config));
+      return !network.isServing(networkSpec(records, name, config));
     } catch {
       // `up` says what is wrong with its config.
       return true;

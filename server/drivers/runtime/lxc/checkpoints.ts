@@ -22,9 +22,9 @@ import {
   CriuProbe,
   type FoundPrograms,
   isCompleteDump,
-  metEndingProcess,
   readUnchanged,
   reasonsIn,
+  repeatedlySeizing,
 } from '../checkpoint/criu.ts';
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import { firstReason } from './failure-reason.ts';
@@ -68,8 +68,6 @@ const checkpointTimeoutMs = 30 * 60_000;
 const exitTimeoutMs = 30_000;
 const orphanTimeoutMs = 60_000;
 const freezeTimeoutMs = 10_000;
-const seizeTries = 5;
-const seizePauseMs = 200;
 
 export class LxcCheckpoints implements Checkpoints {
   readonly #deps: CheckpointDeps;
@@ -273,13 +271,7 @@ export class LxcCheckpoints implements Checkpoints {
       await exec(argv, { env: criuEnvironment(criu, file), cwd: '/', timeoutMs: checkpointTimeoutMs });
     };
     try {
-      for (let tried = 1; ; tried += 1)
-        try {
-          return await runOnce();
-        } catch (error) {
-          if (tried === seizeTries || !metEndingProcess(textOrNothing(log))) throw error;
-          await sleep(seizePauseMs);
-        }
+      await repeatedlySeizing(runOnce, () => textOrNothing(log));
     } catch (error) {
       const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
       if (logFile !== undefined) keep(logFile, [textOrNothing(log), textOrNothing(toolLog), stderr]);
