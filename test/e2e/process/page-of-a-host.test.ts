@@ -1,5 +1,5 @@
-// `gantry ui` as a user has it: the built program, a browser, and a real container: start, shell, files, log, snapshots, what differs, stop.
-// And with --read-only, where the browser gets nothing of that.
+// `gantry ui` as a user has it: the built program, a browser, and a real container: start, shell, files, snapshots, what differs, stop.
+// `--read-only` gives the browser nothing of that.
 import type { ChildProcess } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';

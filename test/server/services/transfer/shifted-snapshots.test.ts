@@ -82,7 +82,7 @@ function scene() {
   return { deps, exported, derivedFrom };
 }
 
-test.skipIf(!isRoot)('its files in a backup', async () => {
+test.skipIf(!isRoot)('a backup holds the files of the snapshot with the owners that the container sees', async () => {
   const { deps, exported } = scene();
   const document = { file: 'b', containerOnly: false, optimizedStorage: false };
   const params = { container: 'c', uuid: 'u', backup: 'b', document, algorithm: 'none' };
@@ -95,57 +95,57 @@ test.skipIf(!isRoot)('its files in a backup', async () => {
   ]);
 });
 
-test.skipIf(!isRoot)('its files for another server, which do not go as a stream of the file system', async () => {
-  const { deps } = scene();
-  const offers: unknown[] = [];
-  const peer = {
-    send: (offer: { formats: unknown }) => {
-      offers.push(offer.formats);
-      throw new Error('enough');
-    },
-  };
-  type Arguments = Parameters<typeof sendFiles>;
-  const send = (withoutSnapshots: boolean): Promise<unknown> =>
-    sendFiles(
-      deps as unknown as Arguments[0],
-      peer as unknown as Arguments[1],
-      'c',
-      { withoutSnapshots },
-      {} as Arguments[4],
-      signal,
-    ).catch((error: unknown) => error);
-  await send(false);
-  await send(true);
-  expect(offers).toEqual([['tar'], ['zfs', 'tar']]);
-});
-
 test.skipIf(!isRoot)(
-  'its files in a copy on this server that is brought up to date, which is no clone then',
+  'a container with such a snapshot goes to another server as tar, not as a stream of the file system',
   async () => {
-    const { deps, derivedFrom } = scene();
-    type Arguments = Parameters<typeof refreshFromHere>;
-    const refresh = async (isWithoutSnapshots: boolean): Promise<unknown> => {
-      let done: Promise<unknown> = Promise.resolve();
-      const sagas = {
-        run: async (saga: Saga<object>, params: object) => {
-          const content = saga.steps.find(({ name }) => name === 'content');
-          await content?.execute(params, { signal, progress: () => {} });
-        },
-      };
-      const operations = {
-        start: ({ run }: { run: (handle: object, aborted: AbortSignal) => Promise<unknown> }) => {
-          done = run({ update: () => {} }, signal);
-        },
-      };
-      const body = { source: { type: 'copy', source: 'c', container_only: isWithoutSnapshots } };
-      const all = { ...deps, sagas, operations };
-      // Trees that are compared are listed first, which this driver cannot: it fails before anything is derived.
-      refreshFromHere(all as unknown as Arguments[0], { project: 'default' } as Arguments[1], 'copy', body);
-      return done.catch((error: unknown) => error);
+    const { deps } = scene();
+    const offers: unknown[] = [];
+    const peer = {
+      send: (offer: { formats: unknown }) => {
+        offers.push(offer.formats);
+        throw new Error('enough');
+      },
     };
-    await refresh(false);
-    expect(derivedFrom).toEqual([]);
-    await refresh(true);
-    expect(derivedFrom).toEqual(['c']);
+    type Arguments = Parameters<typeof sendFiles>;
+    const send = (withoutSnapshots: boolean): Promise<unknown> =>
+      sendFiles(
+        deps as unknown as Arguments[0],
+        peer as unknown as Arguments[1],
+        'c',
+        { withoutSnapshots },
+        {} as Arguments[4],
+        signal,
+      ).catch((error: unknown) => error);
+    await send(false);
+    await send(true);
+    expect(offers).toEqual([['tar'], ['zfs', 'tar']]);
   },
 );
+
+test.skipIf(!isRoot)('a refresh on this server copies the files of such a snapshot and makes no clone', async () => {
+  const { deps, derivedFrom } = scene();
+  type Arguments = Parameters<typeof refreshFromHere>;
+  const refresh = async (isWithoutSnapshots: boolean): Promise<unknown> => {
+    let done: Promise<unknown> = Promise.resolve();
+    const sagas = {
+      run: async (saga: Saga<object>, params: object) => {
+        const content = saga.steps.find(({ name }) => name === 'content');
+        await content?.execute(params, { signal, progress: () => {} });
+      },
+    };
+    const operations = {
+      start: ({ run }: { run: (handle: object, aborted: AbortSignal) => Promise<unknown> }) => {
+        done = run({ update: () => {} }, signal);
+      },
+    };
+    const body = { source: { type: 'copy', source: 'c', container_only: isWithoutSnapshots } };
+    const all = { ...deps, sagas, operations };
+    // Trees that are compared are listed first, which this driver cannot: it fails before anything is derived.
+    refreshFromHere(all as unknown as Arguments[0], { project: 'default' } as Arguments[1], 'copy', body);
+    return done.catch((error: unknown) => error);
+  };
+  await refresh(false);
+  expect(derivedFrom).toEqual([]);
+  await refresh(true);
+  expect(derivedFrom).toEqual(['c']);
+});
