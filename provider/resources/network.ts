@@ -108,7 +108,8 @@ export const network = gantryResource({
     );
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, readNetwork, isImported(context.privateData));
+    // After an import the configured keys are unknown.
+    const change = describedChange({ prior, planned }, rules, readNetwork, { keeps: isImported(context.privateData) });
     await edit(context, editOf(context, 'network', prior.name, change));
     endImport(context.privateData);
     await renameKind(context, 'network', prior, planned);

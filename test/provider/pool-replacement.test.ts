@@ -1,5 +1,5 @@
 // What replaces a storage pool, and with it the data in it: only what the plan knows to be another pool.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { planResource } from '../../provider/framework/plan-resource.ts';
 import type { AnyResource } from '../../provider/framework/provider.ts';
 import type { ValueMap } from '../../provider/framework/value.ts';
@@ -51,6 +51,49 @@ describe('a storage pool', () => {
       const { replace } = await planned(storagePool, written({ source: '/dev/sdc', ...more }), prior);
       expect(replace).toEqual([[{ attribute: 'config' }, { key: 'source' }]]);
     }
+  });
+
+  test.each([
+    ['source', { source: '/dev/sdb' }, {}],
+    ['size and zfs.pool_name', { size: '10GiB', 'zfs.pool_name': 'tank/fast', 'rsync.bwlimit': '1MiB' }, {}],
+  ])('A configuration that leaves out %s updates the pool', async (_what, before, config) => {
+    const prior = pool(before, { ...live, ...before });
+    expect(await planned(storagePool, written(config), prior)).toMatchObject({ config, replace: [] });
+  });
+
+  test.each([
+    ['lvm.vg.force_reuse', 'true', []],
+    ['lvm.use_thinpool', 'true', []],
+    ['lvm.use_thinpool', 'false', [[{ attribute: 'config' }, { key: 'lvm.use_thinpool' }]]],
+  ])(
+    'A configuration that leaves out %s=%s replaces a pool only if its default is another',
+    async (key, value, replace) => {
+      const prior = { ...pool({ [key]: value }), driver: 'lvm' };
+      const found = await planned(storagePool, { ...written({}), driver: 'lvm' }, prior);
+      expect(found.replace).toEqual(replace);
+    },
+  );
+
+  test('An update keeps what the pool has for fixed keys that the configuration leaves out, which are then no difference', async () => {
+    const fixed = { ...live, 'lvm.vg.force_reuse': 'true', 'lvm.use_thinpool': 'true' };
+    const has = { ...fixed, 'rsync.bwlimit': '1MiB' };
+    const put = vi.fn(async (_kind: string, _name: string, _body: object) => ({}));
+    const metadata = { name: 'fast', description: '', driver: 'lvm', config: has };
+    const link = {
+      client: { get: async () => ({ metadata }), put, operations: { run: (begin: () => Promise<unknown>) => begin() } },
+      reader: { written() {}, read: async () => ({ object: { ...metadata, config: fixed } }) },
+      activity: { during: (work: () => Promise<unknown>) => work() },
+    };
+    const { signal } = new AbortController();
+    const context = { client: link, signal, stopping: signal, privateData: {}, warn() {} };
+    const before = { ...pool(has), driver: 'lvm', remote: null };
+    const wanted = { planned: { ...before, config: {} }, config: {} };
+    type Update = Parameters<Kind['update']>;
+    await storagePool.update(wanted, before, context as unknown as Update[2]);
+    expect(put.mock.calls[0]?.[2]).toEqual({ description: '', config: fixed });
+    type Read = Parameters<Kind['read']>;
+    const state = wanted.planned as unknown as Read[0];
+    expect(await storagePool.read(state, context as unknown as Read[1])).toMatchObject({ config: {} });
   });
 
   test('A source that the server wrote in another way is no difference', async () => {

@@ -20,12 +20,15 @@ export const completedConfigAttribute = (doc: string, rules: MapRules) =>
 const withoutFilledIn = (config: TextMap | null, rules: MapRules): TextMap =>
   Object.fromEntries(Object.entries(config ?? {}).filter(([key]) => !rules.isComputed(key)));
 
-/** Changes both to the planned values; `read` returns them as the state would hold them. */
+/**
+ * Changes both to the planned values; `read` returns them as the state would hold them. `keeps`: values that the server fills in stay when
+ * the configuration leaves their keys out, although the state has them, or has them from an import.
+ */
 export const describedChange = <O extends { readonly config: TextMap }, S extends Described>(
   { prior, planned }: { readonly prior: S; readonly planned: S },
   rules: MapRules,
   read: (live: O, state: S) => Described,
-  wasImported = false,
+  { keeps }: { readonly keeps: boolean } = { keeps: false },
 ): Pick<
   Edit<O, { readonly description: string; readonly config: Record<string, string> }>,
   'body' | 'changedSince'
@@ -34,12 +37,6 @@ export const describedChange = <O extends { readonly config: TextMap }, S extend
     conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
   body: (live) => ({
     description: planned.description ?? '',
-    // After an import the configured keys are unknown, so keys that the server fills in stay.
-    config: writtenMap(
-      live.config,
-      planned.config,
-      wasImported ? withoutFilledIn(prior.config, rules) : prior.config,
-      rules,
-    ),
+    config: writtenMap(live.config, planned.config, keeps ? withoutFilledIn(prior.config, rules) : prior.config, rules),
   }),
 });

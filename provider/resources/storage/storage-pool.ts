@@ -29,7 +29,8 @@ import {
 } from '../shared/common-attributes.ts';
 import { edit, editOf } from '../shared/write.ts';
 
-const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
+/** The last one matters at the creation only. */
+const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name', 'lvm.vg.force_reuse']);
 const rules: MapRules = {
   isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key),
   isProvenance: (key) => key === 'source',
@@ -50,10 +51,34 @@ const attributes = {
 };
 type State = StateOf<typeof attributes>;
 
+const factOf = (key: string): StorageConfigKey | undefined =>
+  Object.hasOwn(poolConfigKeys, key) ? poolConfigKeys[key as keyof typeof poolConfigKeys] : undefined;
+const isDefault = (key: string, value: string): boolean => sameText(key, value, factOf(key)?.default ?? '');
+
+/** A change that an existing pool does not support replaces the pool. */
+function isFixed(driver: string, key: string): boolean {
+  const row = factOf(key);
+  return row !== undefined && !row.changeable.some((name) => name === driver);
+}
+
+/** Keeps the present values of fixed keys that the configuration leaves out: servers refuse to remove them. */
+const rulesOfUpdate = (driver: string): MapRules => ({
+  ...rules,
+  isComputed: (key) => rules.isComputed(key) || isFixed(driver, key),
+});
+
+/** Leaves out fixed keys with their default value that the configuration leaves out: an update cannot remove them. */
+const shownConfig = ({ driver, config }: StoragePool, written: TextMap | null): TextMap =>
+  Object.fromEntries(
+    Object.entries(config).filter(
+      ([key, value]) => written?.[key] !== undefined || !isFixed(driver, key) || !isDefault(key, value),
+    ),
+  );
+
 const readPool = (live: StoragePool, state: State) => ({
   description: live.description,
   driver: live.driver,
-  config: readMap(live.config, state.config, rules),
+  config: readMap(shownConfig(live, state.config), state.config, rules),
   effective_config: shownMap(live.config),
   locations: live.locations ?? [],
 });
@@ -61,18 +86,12 @@ const readPool = (live: StoragePool, state: State) => ({
 /** Whether the key gets another value. The state lacks keys that the server fills in, as after an import: the pool may have the value. */
 function isOther(key: string, prior: State, after: TextMap): boolean {
   const [before, next] = [prior.config?.[key] ?? '', after[key] ?? ''];
-  if (before !== '' || next === '') return !sameText(key, before, next);
+  // A key that the configuration leaves out leaves the choice to the server, which made it at creation.
+  if (next === '') return before !== '' && !rules.isComputed(key) && !isDefault(key, before);
+  if (before !== '') return !sameText(key, before, next);
   const live = prior.effective_config?.[key] ?? '';
   // A cluster does not show keys of single members.
   return live === '' ? !rules.isComputed(key) : !fits(key, live, next, rules);
-}
-
-/** A change that an existing pool does not support replaces the pool. */
-function isFixed(driver: string, key: string): boolean {
-  const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
-    ? poolConfigKeys[key as keyof typeof poolConfigKeys]
-    : undefined;
-  return row !== undefined && !row.changeable.some((name) => name === driver);
 }
 
 export const storagePool = serverResource({
@@ -124,7 +143,7 @@ export const storagePool = serverResource({
     );
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, readPool);
+    const change = describedChange({ prior, planned }, rulesOfUpdate(planned.driver), readPool, { keeps: true });
     await edit(context, editOf(context, 'storage_pool', planned.name, change));
   },
   delete: (prior, context) => deleteKind(context, 'storage_pool', prior.name),
