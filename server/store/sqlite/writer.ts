@@ -1,4 +1,6 @@
 // Writes to the SQLite file, in the worker: a batch of transactions is one commit, and so one disk sync.
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type SqliteConnection, type Statement, isFullDisk, isIoError, sqliteError } from './driver.ts';
 import type { SqliteHistory } from './history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './protocol.ts';
@@ -8,6 +10,12 @@ import { type Op, type Rev, StoreError } from '../store.ts';
 
 /** Removed history rows for each written operation: removal is faster than growth. */
 const removedPerOp = 4;
+
+/** Pages that are only in the log before the file grows for them: little beside the room that the daemon keeps in reserve. */
+const maxPagesToGrow = 32;
+
+/** The file grows at once when the disk has less room than this. */
+const scarceBytes = 8 * 1024 * 1024;
 
 export interface SqliteWriterDeps {
   readonly db: SqliteConnection;
@@ -22,6 +30,8 @@ export class SqliteWriter {
   #rev: Rev;
   #compactRev: Rev;
   #failure: StoreError | undefined;
+  /** Size of the file when it last took in the log; 0 before that. */
+  #filePages = 0;
 
   constructor(deps: SqliteWriterDeps) {
     this.#deps = deps;
@@ -144,6 +154,24 @@ export class SqliteWriter {
     return true;
   }
 
+  /**
+   * The file takes in the log before the disk is full: later it could not grow, and the log could not be emptied for deletions. A failure
+   * changes nothing, since the log still has everything.
+   */
+  #growFile(): void {
+    const pages = Number(this.#sql.pages.get()?.['page_count'] ?? 0);
+    // A vacuum has made it shorter.
+    this.#filePages = Math.min(this.#filePages, pages);
+    const missing = pages - this.#filePages;
+    if (missing === 0 || (missing <= maxPagesToGrow && !isScarce(this.#deps.path))) return;
+    try {
+      this.#sql.checkpoint.get();
+      this.#filePages = pages;
+    } catch {
+      // The next commit tries again.
+    }
+  }
+
   /** On a full disk the log may hold all the space left: it is checkpointed and emptied once, so that deletions succeed. */
   #commit<T>(work: () => T): T {
     if (this.#failure) throw this.#failure;
@@ -180,6 +208,7 @@ export class SqliteWriter {
         this.#sql.meta.run(this.#rev, this.#compactRev);
       }
       db.exec('COMMIT');
+      this.#growFile();
       return result;
     } catch (error) {
       this.#rev = before.rev;
@@ -200,6 +229,11 @@ export class SqliteWriter {
   }
 }
 
+function isScarce(path: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize < scarceBytes;
+}
+
 function prepareStatements(db: SqliteConnection): Record<StatementName, Statement> {
   const prepared = Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]);
   return Object.fromEntries(prepared) as Record<StatementName, Statement>;
@@ -215,6 +249,8 @@ const statements = {
       version = excluded.version, lease = excluded.lease, sum = excluded.sum`,
   delete: 'DELETE FROM kv WHERE key = ?',
   event: `INSERT INTO ev (rev, key, value, create_rev, version, sum) VALUES (?1, ?2, iif(?5 > 0, ifnull(?3, x''), NULL), ?4, ?5, ?6)`,
+  pages: 'PRAGMA page_count',
+  checkpoint: 'PRAGMA wal_checkpoint(PASSIVE)',
   meta: 'UPDATE meta SET rev = ?, compact_rev = ?',
   lease: 'SELECT 1 FROM lease WHERE id = ?',
   anyLease: 'SELECT 1 FROM lease LIMIT 1',

@@ -69,23 +69,25 @@ test('a full disk refuses writes, keeps acknowledged ones, and freed space makes
   await again.close();
 });
 
-test('a full disk accepts deletions as long as there are records, whatever the log contains', async (context) => {
-  if (skipReason !== undefined) {
-    context.skip(skipReason);
-    return;
-  }
+test.each([
+  ['is in the file', true],
+  ['is in the log only', false],
+])('a full disk accepts deletions as long as there are records: what was written %s', async (_where, isClosed) => {
+  if (skipReason !== undefined) return;
   for (const name of readdirSync(mountPoint)) rmSync(join(mountPoint, name));
   const filler = join(mountPoint, 'filler');
   const path = join(mountPoint, 'deletions.db');
-  const before = await openSqliteStore({ path });
-  for (let n = 0; n < 60; n++) await before.txn([], [put(`/a/${n}`, 'x'.repeat(20_000))]);
-  // The log is gone then.
-  await before.close();
-  const store = await openSqliteStore({ path });
+  let store = await openSqliteStore({ path });
+  // SQLite by itself would leave them in the log: it moves a thousand pages at once.
+  for (let n = 0; n < 45; n++) await store.txn([], [put(`/a/${n}`, 'x'.repeat(20_000))]);
+  if (isClosed) {
+    await store.close();
+    store = await openSqliteStore({ path });
+  }
   try {
     spawnSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null; truncate -s -262144 ${filler}`]);
     // Each leaves more than thirty kilobytes in the log.
-    for (let n = 0; n < 60; n++) await store.txn([], [{ del: `/a/${n}` }]);
+    for (let n = 0; n < 45; n++) await store.txn([], [{ del: `/a/${n}` }]);
     expect((await store.range('/a/')).records).toEqual([]);
   } finally {
     rmSync(filler, { force: true });
