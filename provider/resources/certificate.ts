@@ -11,7 +11,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { oneOf, pemCheck } from './container/container-attributes.ts';
 import { serverResource } from './shared/common-attributes.ts';
-import { edit, editOf, performCreate } from './shared/write.ts';
+import { conflicting, edit, editOf, performCreate } from './shared/write.ts';
 import { importByWhole } from './shared/import-ids.ts';
 
 const fingerprintOf = (pem: string): string =>
@@ -58,6 +58,16 @@ function sameOrder(written: readonly string[] | null, live: readonly string[] | 
   return isSame ? written : names;
 }
 
+function readCertificate(live: Certificate, state: State) {
+  const { name, certificate: pem, fingerprint, type } = live;
+  const { restricted = false, projects: given }: Certificate & Rights = live;
+  const projects = given ?? [];
+  const isAsWritten = state.certificate !== null && isSameCertificate(state.certificate, pem);
+  // An explicit null and a missing value both mean none.
+  const shown = state.projects === null && projects.length === 0 ? null : sameOrder(state.projects, projects);
+  return { name, certificate: isAsWritten ? state.certificate : pem, fingerprint, type, restricted, projects: shown };
+}
+
 /** Throws DiagnosticError when the server lacks such restrictions: it would grant more than configured. */
 function bodyOf(
   { name, type, restricted, projects }: State,
@@ -97,22 +107,8 @@ export const certificate = serverResource({
     }
   },
   async read(state, context) {
-    const seen = await readKind(context, 'certificate', state.fingerprint ?? '');
-    if (seen === undefined) return null;
-    const { name, certificate: live, fingerprint, type } = seen;
-    const { restricted = false, projects: given }: Certificate & Rights = seen;
-    const projects = given ?? [];
-    const isAsWritten = state.certificate !== null && isSameCertificate(state.certificate, live);
-    // An explicit null and a missing value both mean none.
-    const shown = state.projects === null && projects.length === 0 ? null : sameOrder(state.projects, projects);
-    return {
-      name,
-      certificate: isAsWritten ? state.certificate : live,
-      fingerprint,
-      type,
-      restricted,
-      projects: shown,
-    };
+    const live = await readKind(context, 'certificate', state.fingerprint ?? '');
+    return live === undefined ? null : readCertificate(live, state);
   },
   async create({ planned }, context) {
     const der = new X509Certificate(planned.certificate).raw.toString('base64');
@@ -123,7 +119,13 @@ export const certificate = serverResource({
     await edit(
       context,
       editOf(context, 'certificate', prior.fingerprint ?? '', {
-        changedSince: (live) => (live.name === prior.name ? [] : ['name']),
+        changedSince: (live) =>
+          conflicting({ prior, planned }, (state) => readCertificate(live, state), [
+            'name',
+            'type',
+            'restricted',
+            'projects',
+          ]),
         body: (live) => ({
           ...bodyOf(planned, context),
           ...(isGantry(context.client) ? {} : { certificate: live.certificate }),

@@ -86,7 +86,7 @@ export const serverConfig = serverResource({
   },
   async delete(prior, context) {
     const keys = [...Object.keys(prior.config), ...(prior.trust_password_version === null ? [] : [passwordKey])];
-    await change(context, Object.fromEntries(keys.map((key) => [key, ''])));
+    await change(context, Object.fromEntries(keys.map((key) => [key, ''])), null);
   },
 });
 
@@ -110,17 +110,25 @@ async function write(context: Context<Link>, planned: State, prior: State | null
   const isNewPassword =
     typeof password === 'string' && planned.trust_password_version !== (prior?.trust_password_version ?? undefined);
   const unsetsPassword = prior !== null && prior.trust_password_version !== null && password === null;
-  await change(context, {
+  const values = {
     ...planned.config,
     ...Object.fromEntries(dropped.map((key) => [key, ''])),
     ...(isNewPassword ? { [passwordKey]: password } : unsetsPassword ? { [passwordKey]: '' } : {}),
-  });
+  };
+  await change(context, values, prior);
 }
 
-/** Sends all other keys back unchanged; `true` keeps a hidden value. */
-async function change(context: Context<Link>, values: TextMap): Promise<void> {
+/** The keys whose live value is neither that of the plan's refresh nor the planned one. */
+const changedKeys = (live: Server['config'], before: TextMap, values: TextMap): readonly string[] =>
+  Object.entries(before).flatMap(([key, value]) => {
+    const [was, wanted] = [readKeys(live, { [key]: value })[key], values[key] ?? ''];
+    return was === value || readKeys(live, { [key]: wanted })[key] === wanted ? [] : [`config[${JSON.stringify(key)}]`];
+  });
+
+/** Sends all other keys back unchanged; `true` keeps a hidden value. `prior`: the state whose values nobody else may have changed. */
+async function change(context: Context<Link>, values: TextMap, prior: State | null): Promise<void> {
   await editPath<Server, object>(context, 'server config', '/1.0', {
-    changedSince: () => [],
+    changedSince: ({ config }) => changedKeys(config, prior?.config ?? {}, values),
     body: (live) => {
       const merged = { ...live.config, ...values };
       return { config: Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== '')) };

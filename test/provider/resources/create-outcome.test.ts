@@ -1,12 +1,12 @@
 // After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../provider/framework/provider.ts';
-import type { Link } from '../../provider/connection/link.ts';
-import { clusterMember } from '../../provider/resources/cluster-member.ts';
-import { containerExec } from '../../provider/resources/container/container-exec-resource.ts';
-import { serverConfig } from '../../provider/resources/server-config.ts';
-import { edit, performCreate, performDelete, performFirst } from '../../provider/resources/shared/write.ts';
-import { ClientError } from '../../server/client/client-error.ts';
+import type { AnyResource } from '../../../provider/framework/provider.ts';
+import type { Link } from '../../../provider/connection/link.ts';
+import { clusterMember } from '../../../provider/resources/cluster-member.ts';
+import { containerExec } from '../../../provider/resources/container/container-exec-resource.ts';
+import { serverConfig } from '../../../provider/resources/server-config.ts';
+import { edit, performCreate, performDelete, performFirst } from '../../../provider/resources/shared/write.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
 
 type Context = Parameters<typeof performCreate>[0];
 type Begin = Parameters<typeof performCreate>[1];

@@ -1,11 +1,11 @@
 // What replaces a storage pool, and with it the data in it: only what the plan knows to be another pool.
 import { describe, expect, test, vi } from 'vitest';
-import { planResource } from '../../provider/framework/plan-resource.ts';
-import type { AnyResource } from '../../provider/framework/provider.ts';
-import type { ValueMap } from '../../provider/framework/value.ts';
-import type { Link } from '../../provider/connection/link.ts';
-import { network } from '../../provider/resources/network.ts';
-import { storagePool } from '../../provider/resources/storage/storage-pool.ts';
+import { planResource } from '../../../provider/framework/plan-resource.ts';
+import type { AnyResource } from '../../../provider/framework/provider.ts';
+import type { ValueMap } from '../../../provider/framework/value.ts';
+import type { Link } from '../../../provider/connection/link.ts';
+import { network } from '../../../provider/resources/network.ts';
+import { storagePool } from '../../../provider/resources/storage/storage-pool.ts';
 
 type Kind = AnyResource<Link>;
 
