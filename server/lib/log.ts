@@ -1,4 +1,5 @@
 // The logging interface of rooms; the composition root decides what writes it (pino, an event feed).
+import { errorText } from './shared/reason.ts';
 
 export type LogContext = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -23,3 +24,9 @@ export const readableLog = (log: Log, readable: (text: string) => string): Log =
 });
 
 export const writesDebug = (log: Log): boolean => log.writesDebug?.() ?? true;
+
+/** For a failure that nobody else hears of. `what`: `Starting web again`. */
+export const logFailure =
+  (log: Pick<Log, 'error'>, what: string, context?: LogContext) =>
+  (error: unknown): void =>
+    log.error(`${what} failed: ${errorText(error)}`, context);

@@ -2,7 +2,7 @@
 // converge.ts, leases in bridge-leases.ts, all texts in the pure files beside it.
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { Log } from '../../lib/log.ts';
+import { type Log, logFailure } from '../../lib/log.ts';
 import { withRevert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
@@ -93,16 +93,13 @@ async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal)
     );
   }
   if (link !== undefined && isOvs(before?.config) !== isOvs(spec.config)) refuseOtherDriver(spec);
-  await withRevert(async (revert) => {
-    revert.push(async () => {
-      try {
-        await undoUp(context, spec.name, link, before);
-      } catch (error) {
-        log.error('could not undo a failed network change', { network: spec.name, error: errorText(error) });
-      }
-    });
-    await converge(context, spec, signal);
-  });
+  await withRevert(
+    async (revert) => {
+      revert.push(() => undoUp(context, spec.name, link, before));
+      await converge(context, spec, signal);
+    },
+    logFailure(log, `Undoing the change of the network ${spec.name}`),
+  );
 }
 
 /** Containers on the old bridge would lose their networks. */

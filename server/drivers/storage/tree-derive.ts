@@ -4,10 +4,9 @@ import { dirname } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
-import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
+import { snapshotPathIn, volumePathIn } from './layout.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
-import { removeEmpty } from './tree-snapshots.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
 import { closeTree, labelOf, type TreeDeps } from './tree-transfer.ts';
 
@@ -70,7 +69,7 @@ export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' |
         try {
           await derive(pool, from, to, watched, signal);
         } catch (error) {
-          if (to.snapshot !== undefined) await removeEmpty(snapshotsPathIn(kind.root(pool), to.volume));
+          if (to.snapshot !== undefined) await deps.dropUnused(kind.root(pool), to.volume);
           if (signal.aborted) throw signal.reason;
           throw asDriverError(what, refused === undefined ? error : refused.error);
         }

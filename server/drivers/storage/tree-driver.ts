@@ -33,8 +33,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const names = kind.names ?? directoryNames;
   const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
-  const snapshots = treeSnapshots({ kind, staging, mutex });
-  const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
+  const snapshots = treeSnapshots({ kind, staging, mutex, log: deps.log });
+  const { swapIn, dropUnused } = snapshots;
+  const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn, dropUnused };
 
   const { fill, images } = treeFill({ ...parts, names, unpackImage: deps.unpackImage, log: deps.log });
   const transfer = treeTransfer(parts);

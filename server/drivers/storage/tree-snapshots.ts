@@ -4,6 +4,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { type Log, logFailure } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef, VolumeShape } from './driver.ts';
@@ -17,6 +18,7 @@ interface Deps {
   readonly staging: TreeStaging;
   /** Held per path of a volume. */
   readonly mutex: KeyedMutex;
+  readonly log: Log;
 }
 
 type Methods = Pick<
@@ -30,9 +32,11 @@ export interface TreeSnapshots {
   deleteAll(pool: PoolSpec, volume: VolumeRef): Promise<void>;
   /** The finished tree `fresh` takes the place of the volume. The caller holds the volume's lock. */
   readonly swapIn: (root: string, volume: VolumeRef, fresh: string) => Promise<void>;
+  /** After a snapshot could not be made: removes the folder that it would have been in, if no other is there. Logs failures. */
+  readonly dropUnused: (root: string, volume: VolumeRef) => Promise<void>;
 }
 
-export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
+export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshots {
   const names = kind.names ?? directoryNames;
   const rootOf = (pool: PoolSpec): string => kind.root(pool);
   const pathOf = (pool: PoolSpec, snapshot: SnapshotRef): string => snapshotPathIn(rootOf(pool), snapshot);
@@ -85,7 +89,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
       if (await names.has(aside)) await settleAside(root, path, aside);
       await names.move(path, aside);
       await names.move(fresh, path).catch(async (error: unknown) => {
-        await names.move(aside, path);
+        await names.move(aside, path).catch(logFailure(log, `Moving ${aside} back to ${path}`));
         throw error;
       });
       await staging.remove(root, aside);
@@ -98,6 +102,11 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
     if (await names.has(path)) await staging.remove(root, aside);
     else await names.move(aside, path);
   }
+
+  const dropUnused = (root: string, volume: VolumeRef): Promise<void> => {
+    const directory = snapshotsPathIn(root, volume);
+    return removeEmpty(directory).catch(logFailure(log, `Removing ${directory}`));
+  };
 
   const methods: Methods = {
     snapshotPath: pathOf,
@@ -113,7 +122,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
           await mkdir(dirname(path), { mode: 0o700, recursive: true });
           await fill(pool, snapshot, source, signal);
         } catch (error) {
-          await removeEmpty(dirname(path));
+          await dropUnused(rootOf(pool), snapshot.volume);
           if (signal.aborted) throw signal.reason;
           throw asDriverError(what, error);
         }
@@ -166,6 +175,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
   return {
     methods,
     swapIn,
+    dropUnused,
     async deleteAll(pool, volume) {
       const root = rootOf(pool);
       const directory = snapshotsPathIn(root, volume);
@@ -183,7 +193,7 @@ const sizeOnly = ({ bytes }: VolumeShape = {}): VolumeShape => (bytes === undefi
 const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
 
 /** Leaves a directory that is missing or not empty. */
-export async function removeEmpty(directory: string): Promise<void> {
+async function removeEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
   });

@@ -11,7 +11,7 @@ import { membersOf } from './tar-part.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
 import type { TreeStaging } from './tree-staging.ts';
-import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
+import type { TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,
   isPacked,
@@ -31,6 +31,7 @@ export interface TreeDeps {
   readonly mutex: KeyedMutex;
   readonly asRoot: boolean;
   readonly swapIn: TreeSnapshots['swapIn'];
+  readonly dropUnused: TreeSnapshots['dropUnused'];
 }
 
 const hourMs = 3_600_000;
@@ -187,7 +188,7 @@ export function treeTransfer(
           if (form.kind === 'native') await receiveNative(pool, to, source.bytes, form, signal);
           else await receiveTar(pool, to, source.bytes, form, signal);
         } catch (error) {
-          if (to.snapshot !== undefined) await removeEmpty(snapshotsPathIn(kind.root(pool), to.volume));
+          if (to.snapshot !== undefined) await deps.dropUnused(kind.root(pool), to.volume);
           if (signal.aborted) throw signal.reason;
           const broken = source.broken();
           if (broken !== undefined) throw broken.error;

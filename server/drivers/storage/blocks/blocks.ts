@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
+import { withCleanup } from '../../../lib/revert.ts';
 import { DriverError } from '../../driver-error.ts';
 import { asDriverError, copyGuestTreeInto } from '../copy-tree.ts';
 import type { PoolSpec, VolumeShape } from '../driver.ts';
@@ -43,7 +44,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
   constructor(store: BlockStore, deps: MountedDeps) {
     super(store, deps);
     this.#store = store;
-    this.#devices = new OpenDevices(store);
+    this.#devices = new OpenDevices(store, deps.log);
   }
 
   override async mount(place: Place): Promise<void> {
@@ -162,7 +163,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
       await this.#devices.within(place, async (device) => void (await run(commands.newId(device))));
       if (draft !== target.id) await this.#store.rename(pool, draft, target.id);
     } catch (error) {
-      await this.#store.remove(pool, draft);
+      await this.#store.remove(pool, draft).catch(this.failed(`Removing the unfinished volume ${draft}`));
       throw error;
     }
   }
@@ -192,17 +193,17 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
 
   #mounting(place: Place): Mounting {
     return {
+      failed: (what) => this.failed(what),
       mounted: async (use) => {
         if (staysMounted(place.id)) await this.mountUnlessMounted(place);
         await this.withFiles(place.path, use);
       },
       unmounted: async (use) => {
         await unmountDevice(place.path);
-        try {
-          await use();
-        } finally {
+        const mountAgain = async (): Promise<void> => {
           if (staysMounted(place.id)) await this.mount(place);
-        }
+        };
+        await withCleanup(use, mountAgain, this.failed(`Mounting ${place.path} again`));
       },
     };
   }

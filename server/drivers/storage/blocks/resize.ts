@@ -17,6 +17,8 @@ export interface Mounting {
   readonly mounted: (use: () => Promise<void>) => Promise<void>;
   /** InUse while something on the host uses it. */
   readonly unmounted: (use: () => Promise<void>) => Promise<void>;
+  /** For what is done after a failure, and fails too. */
+  readonly failed: (what: string) => (error: unknown) => void;
 }
 
 /** Invalid when its content does not fit, or its file system cannot shrink; then nothing has changed. */
@@ -57,7 +59,8 @@ async function shrink(store: BlockStore, { pool, path, id }: Place, bytes: numbe
     await store.beginResize(pool, id);
     await shrinkFileSystem(fileSystem, device, path, bytes).catch(async (error: unknown) => {
       // What does not fit has not changed.
-      if (error instanceof DriverError && error.code === 'Invalid') await store.endResize(pool, id);
+      if (error instanceof DriverError && error.code === 'Invalid')
+        await store.endResize(pool, id).catch(how.failed(`Ending the change of size of ${id}`));
       throw error;
     });
     await store.resize(pool, id, bytes);

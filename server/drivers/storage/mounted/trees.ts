@@ -1,6 +1,7 @@
 // Trees that are mounted at their paths, and named in a store: logical volumes with file systems, or datasets.
 import { join, relative } from 'node:path';
-import type { Log } from '../../../lib/log.ts';
+import { type Log, logFailure } from '../../../lib/log.ts';
+import { withCleanup } from '../../../lib/revert.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import {
@@ -87,18 +88,20 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     const reader = this.#readers.get(path) ?? { count: 0, ready: this.mountUnlessMounted(place) };
     this.#readers.set(path, reader);
     reader.count += 1;
-    try {
-      await reader.ready;
-      return await use();
-    } finally {
+    const leave = async (): Promise<void> => {
       reader.count -= 1;
-      if (reader.count === 0) {
-        this.#readers.delete(path);
-        const left = this.unmount(place).finally(() => this.#leaving.delete(path));
-        this.#leaving.set(path, left);
-        await left;
-      }
-    }
+      if (reader.count > 0) return;
+      this.#readers.delete(path);
+      const left = this.unmount(place).finally(() => this.#leaving.delete(path));
+      this.#leaving.set(path, left);
+      await left;
+    };
+    return withCleanup(() => reader.ready.then(use), leave, this.failed(`Unmounting ${path}`));
+  }
+
+  /** For what is done after a failure, and fails too. */
+  protected failed(what: string): (error: unknown) => void {
+    return logFailure(this.#deps.log, what);
   }
 
   protected async mountUnlessMounted(place: Place): Promise<void> {
@@ -118,7 +121,8 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     await this.#store.rename(source.pool, source.id, target.id);
     if (!staysMounted(target.id)) return;
     await this.mount(target).catch(async (error: unknown) => {
-      await this.#store.rename(source.pool, target.id, source.id);
+      const back = this.#store.rename(source.pool, target.id, source.id);
+      await back.catch(this.failed(`Moving ${target.id} back to ${source.id}`));
       throw error;
     });
   }

@@ -2,7 +2,7 @@
 import type { ContainerPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
-import { errorText } from '../../../lib/shared/reason.ts';
+import { logFailure } from '../../../lib/log.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../../shared/etag.ts';
@@ -71,7 +71,7 @@ async function restoreNow(
   try {
     await putBack(deps, name, wanted, signal);
   } catch (error) {
-    if (wasRunning) await startNow(deps, caller, name, signal).catch(logAs(deps, `Starting ${name} again`));
+    if (wasRunning) await startNow(deps, caller, name, signal).catch(logFailure(deps.log, `Starting ${name} again`));
     throw error;
   }
   const { requestor } = caller;
@@ -145,8 +145,4 @@ function restored(
   const after = expand(wanted, profileOf);
   const renewed = renewedInstanceId(config, expand(now, profileOf), after);
   return { ...wanted, config: withHardwareAddresses(deps.records, renewed, after.devices) };
-}
-
-function logAs(deps: Pick<StateDeps, 'log'>, what: string): (error: unknown) => void {
-  return (error) => deps.log.error(`${what} failed: ${errorText(error)}`);
 }

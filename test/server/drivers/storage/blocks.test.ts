@@ -153,6 +153,19 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     expect(await now()).toEqual([10, 64 * mebi]);
   });
 
+  test('a copy that cannot be made reports why, also if its unfinished volume cannot be removed', async () => {
+    const pool = await madePool({ 'volume.block.filesystem': 'btrfs', 'volume.size': '320MiB' });
+    await make(pool, custom('v'));
+    fixture.store.broken = (step) => {
+      if (step === 'clone') throw new Error('no room');
+      if (step === 'remove') throw new Error('no answer');
+    };
+    await expect(make(pool, custom('copy'), custom('v'))).rejects.toMatchObject({
+      cause: expect.objectContaining({ message: 'no room' }) as unknown,
+    });
+    fixture.store.broken = () => {};
+  });
+
   test('new mount options of the pool hold for volumes in use, and after the next mount', async () => {
     const pool = await madePool();
     await make(pool, custom('v'));

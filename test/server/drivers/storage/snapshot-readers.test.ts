@@ -3,9 +3,14 @@
 import { chownSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PoolSpec, StorageDriver } from '../../../../server/drivers/storage/driver.ts';
 import { MountedTrees, type Place } from '../../../../server/drivers/storage/mounted/trees.ts';
+import type { TreeKind } from '../../../../server/drivers/storage/tree-kind.ts';
+import { directoryNames } from '../../../../server/drivers/storage/tree-names.ts';
+import { treeSnapshots } from '../../../../server/drivers/storage/tree-snapshots.ts';
+import { openTreeStaging } from '../../../../server/drivers/storage/tree-staging.ts';
+import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { ownersOf } from '../../../../server/services/transfer/migration/owners.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
@@ -78,3 +83,56 @@ test.skipIf(process.getuid?.() !== 0)(
     expect([ownerOf?.('uid', 100_033), ownerOf?.('gid', 100_000)]).toEqual([33, 0]);
   },
 );
+
+describe('a failure that is followed by another one while it is undone', () => {
+  const failing = (fails: (from: string) => Error | undefined) => {
+    const logged: string[] = [];
+    const none = async (): Promise<never> => Promise.reject(new Error('not used'));
+    const rename = async (_pool: PoolSpec, from: string): Promise<void> => {
+      const error = fails(from);
+      if (error !== undefined) throw error;
+    };
+    const log = { ...silentLog, error: (text: string) => void logged.push(text) };
+    return { store: { list: none, has: none, rename, remove: none }, log, logged };
+  };
+
+  test('a reader of a snapshot gets the error of its own work, and the log that of the unmount', async () => {
+    class StuckTrees extends MountedTrees {
+      override mount = async (): Promise<void> => {};
+      override unmount = async (): Promise<void> => Promise.reject(new Error('target is busy'));
+    }
+    const { store, log, logged } = failing(() => undefined);
+    const trees = new StuckTrees(store, { root: '/nowhere', log });
+    const path = join(trees.root(pool), 'containers-snapshots/c/s');
+    const read = trees.withFiles(path, async () => Promise.reject(new Error('the peer has gone')));
+    await expect(read).rejects.toThrow('the peer has gone');
+    expect(logged).toEqual([`Unmounting ${path} failed: target is busy`]);
+    await expect(trees.withFiles(path, async () => 1)).rejects.toThrow('target is busy');
+  });
+
+  test('a volume that cannot be mounted under its new name reports that, and the log that it has not moved back', async () => {
+    class UnmountableTrees extends MountedTrees {
+      override mount = async (): Promise<void> => Promise.reject(new Error('bad superblock'));
+      override unmount = async (): Promise<void> => {};
+    }
+    const { store, log, logged } = failing((from) => (from === 'custom/new' ? new Error('no answer') : undefined));
+    const trees = new UnmountableTrees(store, { root: '/nowhere', log });
+    const root = trees.root(pool);
+    await expect(trees.move(join(root, 'custom/old'), join(root, 'custom/new'))).rejects.toThrow('bad superblock');
+    expect(logged).toEqual(['Moving custom/new back to custom/old failed: no answer']);
+  });
+
+  test('a restored volume that cannot be put in its place reports that, and the log that the old one has not moved back', async () => {
+    const logged: string[] = [];
+    const log = { ...silentLog, error: (text: string) => void logged.push(text) };
+    const move = async (from: string, to: string): Promise<void> => {
+      if (from === '/fresh') throw new Error('no room');
+      if (to.endsWith('custom/v')) throw new Error('no answer');
+    };
+    const kind = { names: { ...directoryNames, move, has: async () => false } } as unknown as TreeKind;
+    const staging = openTreeStaging(kind, log);
+    const { swapIn } = treeSnapshots({ kind, staging, mutex: new KeyedMutex(), log });
+    await expect(swapIn('/pool', { type: 'custom', name: 'v' }, '/fresh')).rejects.toThrow('no room');
+    expect(logged).toEqual([expect.stringMatching(/^Moving .* back to \/pool\/custom\/v failed: no answer$/)]);
+  });
+});
