@@ -1,6 +1,9 @@
 // The open parts of a daemon, closed in reverse order: when it stops, and when its start fails half way.
+import { failuresOf, runAll } from '../lib/run-all.ts';
+
 type Close = () => void | Promise<void>;
 
+/** A part that fails to close does not keep the others open. */
 export class OpenParts {
   readonly #closes: Close[] = [];
 
@@ -8,12 +11,13 @@ export class OpenParts {
     this.#closes.push(close);
   }
 
-  async closeAll(): Promise<void> {
-    for (const close of this.#closes.splice(0).toReversed()) await close();
+  /** Throws what could not be closed. */
+  closeAll(): Promise<void> {
+    return runAll(this.#closes.splice(0).toReversed());
   }
 
-  /** A part that fails to close does not keep the others open. */
+  /** After a failure, which matters more than one of closing. */
   async abandon(): Promise<void> {
-    for (const close of this.#closes.splice(0).toReversed()) await Promise.resolve(close()).catch(() => {});
+    await failuresOf(this.#closes.splice(0).toReversed());
   }
 }

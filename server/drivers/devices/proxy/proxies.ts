@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import type { Log } from '../../../lib/log.ts';
+import { type Log, logFailure } from '../../../lib/log.ts';
+import { runAll } from '../../../lib/run-all.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import { listenStream, listenUdp, type Ends, type Listener } from './forward.ts';
@@ -29,15 +30,25 @@ interface OpenProxy {
   readonly inKernel: boolean;
 }
 
+export interface ProxiesDeps {
+  readonly log: Log;
+  readonly tag: string;
+  /** Default: applies the rules on this host. */
+  readonly nft?: (rules: string) => Promise<void>;
+}
+
 export class Proxies implements ProxyKeeper {
   readonly #log: Log;
   /** Part of names on the host that marks them as created by this daemon. */
   readonly #tag: string;
   readonly #open = new Map<string, Map<string, OpenProxy>>();
 
-  constructor(deps: { readonly log: Log; readonly tag: string }) {
+  readonly #nft: (rules: string) => Promise<void>;
+
+  constructor(deps: ProxiesDeps) {
     this.#log = deps.log;
     this.#tag = deps.tag;
+    this.#nft = deps.nft ?? nft;
   }
 
   async open(container: string, run: ProxyRun, initPid: number): Promise<void> {
@@ -48,23 +59,23 @@ export class Proxies implements ProxyKeeper {
     this.#open.set(container, devices);
   }
 
+  /** One that cannot be closed stays known: the next attempt closes it. */
   async close(container: string, device: string): Promise<void> {
     const devices = this.#open.get(container);
     const opened = devices?.get(device);
-    devices?.delete(device);
     await opened?.close();
+    if (devices?.get(device) === opened) devices?.delete(device);
   }
 
-  async closeAll(container: string): Promise<void> {
-    for (const device of this.#open.get(container)?.keys() ?? []) await this.close(container, device);
-    this.#open.delete(container);
+  closeAll(container: string): Promise<void> {
+    const devices = [...(this.#open.get(container)?.keys() ?? [])];
+    return runAll(devices.map((device) => () => this.close(container, device)));
   }
 
   async release(): Promise<void> {
-    for (const devices of this.#open.values()) {
-      for (const opened of devices.values()) if (!opened.inKernel) await opened.close();
-    }
+    const all = [...this.#open.values()].flatMap((devices) => [...devices.values()]);
     this.#open.clear();
+    await runAll(all.filter(({ inKernel }) => !inKernel).map((opened) => () => opened.close()));
   }
 
   async sweep(): Promise<void> {
@@ -76,7 +87,7 @@ export class Proxies implements ProxyKeeper {
       const { stdout } = await exec(['nft', 'list', 'tables', 'inet'], nftOptions);
       const own = [...stdout.matchAll(/^table inet (\S+)$/gm)].map((match) => match[1] ?? '');
       for (const table of own.filter((name) => name.startsWith(`gantry_proxy_${this.#tag}_`))) {
-        if (!used.has(table)) await nft(removeTable(table));
+        if (!used.has(table)) await this.#nft(removeTable(table));
       }
     } catch (error) {
       this.#log.debug('left-over forwards in the kernel cannot be listed', { reason: errorText(error) });
@@ -90,10 +101,10 @@ export class Proxies implements ProxyKeeper {
 
   async #openNat(container: string, run: ProxyRun): Promise<OpenProxy> {
     const table = this.#table(container, run.device);
-    await nft(natRules(run, table)).catch((error: unknown) => {
+    await this.#nft(natRules(run, table)).catch((error: unknown) => {
       throw new DriverError('Failed', `proxy ${run.device}: cannot forward in the kernel`, error);
     });
-    return { inKernel: true, close: () => nft(removeTable(table)) };
+    return { inKernel: true, close: () => this.#nft(removeTable(table)) };
   }
 
   async #openAll(container: string, run: ProxyRun, initPid: number): Promise<OpenProxy> {
@@ -101,13 +112,11 @@ export class Proxies implements ProxyKeeper {
     if (calls === undefined)
       throw new DriverError('NotSupported', `proxy ${run.device} needs koffi (npm) on this host`);
     const opened: Listener[] = [];
-    const close = async (): Promise<void> => {
-      for (const listener of opened.splice(0)) await listener.close();
-    };
+    const close = (): Promise<void> => runAll(opened.splice(0).map((listener) => () => listener.close()));
     try {
       for (const forward of run.forwards) opened.push(await this.#openOne(calls, container, run, forward, initPid));
     } catch (error) {
-      await close();
+      await close().catch(logFailure(this.#log, `Closing the proxy ${run.device}, which could not be opened,`));
       throw new DriverError('Failed', `proxy ${run.device}`, error);
     }
     return { inKernel: false, close };
