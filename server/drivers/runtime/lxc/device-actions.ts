@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import type { Revert } from '../../../lib/revert.ts';
+import { failuresOf } from '../../../lib/run-all.ts';
 import { noParts, type DeviceParts } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
 import { readGroupFile, writeGroupFiles, type CgroupTree } from '../cgroup/cgroup.ts';
@@ -12,7 +13,18 @@ import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-no
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
 import { isolatePort, type NicFilters } from '../nic/filters.ts';
-import { joinHost, restoreInterface, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
+import {
+  isPlugged,
+  joinHost,
+  leaveHost,
+  leaveSwitch,
+  plugInto,
+  removeShape,
+  removeVlan,
+  restoreInterface,
+  shape,
+  unplugFrom,
+} from '../nic/plug.ts';
 import { dropRoutes } from '../nic/routes.ts';
 import { joined, withoutParts } from './parts.ts';
 import type { DeviceState, RunningRecord } from './running-record.ts';
@@ -84,7 +96,7 @@ export class DeviceActions {
     const lacks = (list: readonly NodeRun[]) => (node: NodeRun) =>
       !list.some((one) => JSON.stringify(one) === JSON.stringify(node));
     for (const node of old.filter(lacks(wanted))) {
-      revert.push(() => this.#addNode(state, devices, node));
+      revert.push(() => this.#putNodeBack(state, devices, node));
       await this.#removeNode(state, node);
     }
     for (const node of wanted.filter(lacks(old))) {
@@ -93,17 +105,25 @@ export class DeviceActions {
     }
   }
 
-  async unplug(state: RunningRecord, devices: DeviceState, parts: DeviceParts): Promise<void> {
-    for (const nic of parts.nics) await this.#unplugNic(state, devices, nic);
+  /** A failure leaves a part of them: the undos of `revert` plug in again what is gone. */
+  async unplug(state: RunningRecord, devices: DeviceState, parts: DeviceParts, revert: Revert): Promise<void> {
+    for (const nic of parts.nics) {
+      revert.push(() => this.#plugNicBack(state, nic));
+      await this.#unplugNic(state, devices, nic);
+    }
     for (const mount of parts.mounts) {
       await unmountInside(state.initPid, mount.target, false);
+      revert.push(() => this.mount(state, devices, mount));
       this.#letGo(state.name, devices, mount.target);
     }
-    for (const node of parts.nodes) {
-      await this.#removeNode(state, node);
-      this.#letGo(state.name, devices, node.target);
-    }
+    await this.changeNodes(state, devices, parts.nodes, [], revert);
+    for (const node of parts.nodes) this.#letGo(state.name, devices, node.target);
     if (parts.diskRates.length > 0) this.setRates(state, withoutParts(devices.now, parts), parts);
+  }
+
+  /** One that is still plugged in may have lost its rates and routes. */
+  #plugNicBack(state: RunningRecord, nic: NicRun): Promise<void> {
+    return isPlugged(nic, state.initPid) ? this.reshape(nic, undefined) : this.#plugNic(state, nic);
   }
 
   /** LXC mounted it from a second mount on the host, which would keep the source busy. */
@@ -114,12 +134,32 @@ export class DeviceActions {
   }
 
   async #unplugNic(state: RunningRecord, devices: DeviceState, nic: NicRun): Promise<void> {
-    const { filters, paths } = this.#deps;
     await unplugFrom(nic, state.initPid);
-    await filters.remove(nic);
-    const before = devices.lent[nic.hostName];
-    if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
-    await removeVlan(nic, paths.tag);
+    await this.#afterNic(nic, devices, []);
+  }
+
+  /** The container has ended, and the interface with it. Logs failures. */
+  async afterStop(nic: NicRun, devices: DeviceState | undefined): Promise<void> {
+    const dropShape = (): Promise<void> | undefined => (nic.kind === 'veth' ? removeShape(nic.hostName) : undefined);
+    await this.#afterNic(nic, devices, [dropShape, () => leaveSwitch(nic), () => leaveHost(nic)]);
+  }
+
+  /** The interface has left the container, so what stays of it on the host is no reason to fail. */
+  async #afterNic(
+    nic: NicRun,
+    devices: DeviceState | undefined,
+    works: readonly (() => Promise<void> | undefined)[],
+  ): Promise<void> {
+    const { filters, paths, log } = this.#deps;
+    const before = devices?.lent[nic.hostName];
+    const failures = await failuresOf([
+      () => (nic.kind === 'physical' && before !== undefined ? restoreInterface(nic.hostName, before) : undefined),
+      () => filters.remove(nic),
+      ...works,
+      () => removeVlan(nic, paths.tag),
+    ]);
+    for (const failure of failures)
+      log.warn('cannot clean up after an interface', { interface: nic.hostName, reason: errorText(failure) });
   }
 
   async mount(state: RunningRecord, devices: DeviceState, mount: MountRun): Promise<void> {
@@ -138,6 +178,12 @@ export class DeviceActions {
     const file = await makeNode(paths.nodesDir(state.name), node, devices.idmap);
     await permitNode(tree, paths, state.name, node, true);
     await this.mount(state, devices, nodeMount(node, file));
+  }
+
+  /** One that is still mounted must not be mounted twice. */
+  async #putNodeBack(state: RunningRecord, devices: DeviceState, node: NodeRun): Promise<void> {
+    await unmountInside(state.initPid, node.target, false);
+    await this.#addNode(state, devices, node);
   }
 
   async #removeNode(state: RunningRecord, node: NodeRun): Promise<void> {

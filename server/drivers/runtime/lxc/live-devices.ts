@@ -4,25 +4,15 @@ import { DeviceActions, type LiveDeps } from './device-actions.ts';
 import { joined, partKinds, partsOf, pick, without } from './parts.ts';
 import { existsSync } from 'node:fs';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { withRevert } from '../../../lib/revert.ts';
+import { logFailure } from '../../../lib/log.ts';
+import { Revert, withRevert } from '../../../lib/revert.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';
 import type { LiveDevices, MountRun, NicRun, Plug } from '../driver.ts';
 import { followPriority } from './live-keys.ts';
 import { unmount } from '../mounts/mapped-mounts.ts';
 import type { InterfaceSettings } from '../nic/commands.ts';
-import {
-  checkNicPlaces,
-  joinHost,
-  leaveHost,
-  leaveSwitch,
-  restoreInterface,
-  readInterfaceSettings,
-  removeShape,
-  removeVlan,
-  shape,
-  returnToHost,
-} from '../nic/plug.ts';
+import { checkNicPlaces, joinHost, readInterfaceSettings, returnToHost, shape } from '../nic/plug.ts';
 import { isolatePort } from '../nic/filters.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
@@ -63,17 +53,20 @@ export class LxcLive implements LiveDevices {
       for (const nic of plug.nics) await checkNicPlaces(nic, before.initPid);
       const lent = { ...devices.lent, ...settingsBefore(plug.nics) };
       this.#note(before, { ...devices, lent, now: joined(devices.now, plug) });
-      await withRevert(async (revert) => {
-        revert.push(() => this.#book.remember(before));
-        await this.#actions.plug(before, devices, plug, revert);
-        this.#note(before, {
-          ...devices,
-          lent,
-          now: joined(devices.now, plug),
-          properties: { ...devices.properties, [plug.device]: plug.properties },
-        });
-        if (plug.nics.length > 0) await followPriority(this.#deps, this.#book.need(name));
-      });
+      await withRevert(
+        async (revert) => {
+          revert.push(() => this.#book.remember(before));
+          await this.#actions.plug(before, devices, plug, revert);
+          this.#note(before, {
+            ...devices,
+            lent,
+            now: joined(devices.now, plug),
+            properties: { ...devices.properties, [plug.device]: plug.properties },
+          });
+          if (plug.nics.length > 0) await followPriority(this.#deps, this.#book.need(name));
+        },
+        this.#failed(name, `Unplugging ${plug.device}, which could not be plugged in,`),
+      );
     });
   }
 
@@ -84,17 +77,20 @@ export class LxcLive implements LiveDevices {
       const old = partsOf(devices.now, plug.device);
       const now = joined(without(devices.now, plug.device), plug);
       const properties = { ...devices.properties, [plug.device]: plug.properties };
-      await withRevert(async (revert) => {
-        for (const nic of plug.nics) {
-          const was = old.nics.find((one) => one.name === nic.name);
-          revert.push(() => (was === undefined ? undefined : this.#actions.reshape(was, nic)));
-          await this.#actions.reshape(nic, was);
-        }
-        await this.#actions.changeNodes(before, devices, old.nodes, plug.nodes, revert);
-        revert.push(() => this.#actions.setRates(before, devices.now, plug));
-        this.#actions.setRates(before, now, old);
-        this.#note(before, { ...devices, now, properties });
-      });
+      await withRevert(
+        async (revert) => {
+          for (const nic of plug.nics) {
+            const was = old.nics.find((one) => one.name === nic.name);
+            revert.push(() => (was === undefined ? undefined : this.#actions.reshape(was, nic)));
+            await this.#actions.reshape(nic, was);
+          }
+          await this.#actions.changeNodes(before, devices, old.nodes, plug.nodes, revert);
+          revert.push(() => this.#actions.setRates(before, devices.now, plug));
+          this.#actions.setRates(before, now, old);
+          this.#note(before, { ...devices, now, properties });
+        },
+        this.#failed(name, `Restoring ${plug.device}, which could not be changed,`),
+      );
     });
   }
 
@@ -103,9 +99,14 @@ export class LxcLive implements LiveDevices {
       const state = this.#book.need(name);
       const devices = needDevices(state);
       const parts = partsOf(devices.now, device);
-      await this.#actions.unplug(state, devices, parts);
       const { [device]: _gone, ...properties } = devices.properties;
-      this.#note(state, { ...devices, now: without(devices.now, device), properties });
+      await withRevert(
+        async (revert) => {
+          await this.#actions.unplug(state, devices, parts, revert);
+          this.#note(state, { ...devices, now: without(devices.now, device), properties });
+        },
+        this.#failed(name, `Plugging ${device} in again, which could not be unplugged,`),
+      );
     });
   }
 
@@ -116,10 +117,13 @@ export class LxcLive implements LiveDevices {
       const parts = { ...noParts, mounts: [mount] };
       checkTargets(devices.now, { ...parts, device: mount.device, properties: {} });
       this.#note(before, { ...devices, now: joined(devices.now, parts) });
-      await withRevert(async (revert) => {
-        revert.push(() => this.#book.remember(before));
-        await this.#actions.mount(before, devices, mount);
-      });
+      await withRevert(
+        async (revert) => {
+          revert.push(() => this.#book.remember(before));
+          await this.#actions.mount(before, devices, mount);
+        },
+        this.#failed(name, `Forgetting the mount ${mount.target}`),
+      );
     });
   }
 
@@ -129,7 +133,7 @@ export class LxcLive implements LiveDevices {
       const devices = needDevices(state);
       const isMeant = (mount: MountRun): boolean => mount.device === ownMount && mount.target === target;
       const mounts = devices.now.mounts.filter(isMeant);
-      await this.#actions.unplug(state, devices, { ...noParts, mounts });
+      await this.#actions.unplug(state, devices, { ...noParts, mounts }, new Revert());
       const rest = devices.now.mounts.filter((mount) => !isMeant(mount));
       this.#note(state, { ...devices, now: { ...devices.now, mounts: rest } });
     });
@@ -137,6 +141,10 @@ export class LxcLive implements LiveDevices {
 
   shown(name: string): readonly string[] {
     return this.parts(name, ownMount).mounts.map((mount) => mount.target);
+  }
+
+  #failed(container: string, what: string): (error: unknown) => void {
+    return logFailure(this.#deps.log, what, { container });
   }
 
   #note(state: RunningRecord, devices: DeviceState): void {
@@ -165,7 +173,7 @@ export class LxcLive implements LiveDevices {
     const half = pick(devices.now, (part) => !isWhole(part));
     if (partKinds.every((kind) => half[kind].length === 0)) return;
     try {
-      await this.#actions.unplug(state, devices, half);
+      await this.#actions.unplug(state, devices, half, new Revert());
       this.#note(state, { ...devices, now: pick(devices.now, isWhole) });
     } catch (error) {
       this.#deps.log.warn('parts of a half-plugged device stay', { container: state.name, reason: errorText(error) });
@@ -185,31 +193,24 @@ export class LxcLive implements LiveDevices {
     const isIn = (list: DeviceParts) => (part: unknown) =>
       partKinds.some((kind) => list[kind].some((one) => JSON.stringify(one) === JSON.stringify(part)));
     const unwanted = pick(devices.atStart, (part) => !isIn(devices.now)(part));
-    await attempt('an unplugged device has reappeared', () => this.#actions.unplug(state, devices, unwanted));
+    await attempt('an unplugged device has reappeared', () =>
+      this.#actions.unplug(state, devices, unwanted, new Revert()),
+    );
     const missing = pick(devices.now, (part) => !isIn(devices.atStart)(part));
     await attempt('a device cannot be plugged in again', () =>
-      withRevert((revert) => this.#actions.plug(state, { ...devices, now: devices.atStart }, missing, revert)),
+      withRevert(
+        (revert) => this.#actions.plug(state, { ...devices, now: devices.atStart }, missing, revert),
+        this.#failed(state.name, 'Unplugging a device that could not be plugged in again'),
+      ),
     );
     await attempt('limits of devices', () => this.afterStart(state));
   }
 
   /** The container is gone: brings back host interfaces and removes what the kernel leaves. */
   async afterStop(state: RunningRecord): Promise<void> {
-    const { filters, paths, libc, log } = this.#deps;
+    const { paths, libc } = this.#deps;
     await this.#fetchLent(state);
-    for (const nic of state.devices?.now.nics ?? []) {
-      try {
-        const before = state.devices?.lent[nic.hostName];
-        if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
-        if (nic.kind === 'veth') await removeShape(nic.hostName);
-        await filters.remove(nic);
-        await leaveSwitch(nic);
-        await leaveHost(nic);
-        await removeVlan(nic, paths.tag);
-      } catch (error) {
-        log.warn('cannot clean up after an interface', { interface: nic.hostName, reason: errorText(error) });
-      }
-    }
+    for (const nic of state.devices?.now.nics ?? []) await this.#actions.afterStop(nic, state.devices);
     if (libc !== undefined) unmount(libc, paths.namespaceFile(state.name));
   }
 

@@ -143,11 +143,13 @@ export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
   await unshape(nic);
   await leaveHost(nic);
   await leaveSwitch(nic);
+  if (!isPlugged(nic, pid)) return;
   const plan = unplugNic(nic, process.pid);
-  if (nic.kind === 'veth') {
-    if (interfaceExists(nic.hostName)) await batch('ip', [], plan.host);
-  } else if (namesInside(pid).includes(nic.name)) await batch('ip', insideOf(pid), plan.inside);
+  await (nic.kind === 'veth' ? batch('ip', [], plan.host) : batch('ip', insideOf(pid), plan.inside));
 }
+
+export const isPlugged = (nic: NicRun, pid: number): boolean =>
+  nic.kind === 'veth' ? interfaceExists(nic.hostName) : namesInside(pid).includes(nic.name);
 
 /** Moves a host interface back from a network namespace kept in a file. */
 export async function returnToHost(nic: NicRun, namespaceFile: string): Promise<void> {

@@ -15,6 +15,7 @@ import type { ProxyRun } from '../../../drivers/devices/proxy/proxy-plan.ts';
 import type { DeviceParts } from '../../../drivers/device-parts.ts';
 import type { LiveDevices, Plug } from '../../../drivers/runtime/driver.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
+import { logFailure } from '../../../lib/log.ts';
 import { withRevert, type Revert } from '../../../lib/revert.ts';
 import { nicNetworks } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
@@ -143,10 +144,13 @@ export class RunningDevices {
     if (steps.some(({ device }) => isNic(after[device] ?? {}))) this.#deps.hosts.refuseAddresses(name);
     await this.#deps.hosts.refresh([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
-    await withRevert(async (revert) => {
-      for (const step of steps) await this.#step(live, name, step, after, runs, revert);
-      await keepVolatile(this.#deps.records, name, runs, before, after);
-    });
+    await withRevert(
+      async (revert) => {
+        for (const step of steps) await this.#step(live, name, step, after, runs, revert);
+        await keepVolatile(this.#deps.records, name, runs, before, after);
+      },
+      logFailure(this.#deps.log, `Restoring the devices of ${name}`),
+    );
     await this.#followHardware(name, live.plugged(name) ?? {});
   }
 
@@ -198,6 +202,7 @@ export class RunningDevices {
     for (const warning of [...runs.values()].flatMap((run) => run.warnings)) this.#deps.log.warn(`${name}: ${warning}`);
   }
 
+  /** Throws at once what concerns the whole container; rejects if a device cannot be prepared, which may mean that it has disappeared. */
   #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
     const { records, runtime, view, pools, paths } = this.#deps;
     const entry = readyContainer(records, name);
