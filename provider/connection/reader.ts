@@ -1,5 +1,6 @@
 // Batches reads: reads a few objects one by one, and the whole list at once when many are requested together.
 import type { Container, ContainerState } from '../../server/api/container/container.ts';
+import { isUnread } from '../../server/api/container/unread.ts';
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { kinds, nameOfObject, type KindName } from '../../server/api/kinds.ts';
@@ -89,7 +90,7 @@ export class ObjectReader {
     signal: AbortSignal,
   ): Promise<Seen<unknown> | undefined> {
     const object = (await list).get(name);
-    const isWhole = object !== undefined && (kind !== 'container' || (object as Container).architecture !== '');
+    const isWhole = object !== undefined && !(kind === 'container' && isUnread(object as Container));
     return isWhole ? { object } : this.#readOne(kind, name, signal);
   }
 

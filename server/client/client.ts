@@ -29,6 +29,7 @@ import type { KindTypes } from '../api/kind-schemas.ts';
 import { partsOfVolume, pathOf } from './kind-paths.ts';
 import {
   creating,
+  listContainers,
   listOf,
   listVolumes,
   readList,
@@ -207,7 +208,9 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
           ? [(await readServer(send, signal)).metadata]
           : kind === 'storage_pool'
             ? await pools(signal)
-            : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
+            : kind === 'container'
+              ? await listContainers(send, signal)
+              : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
     warnings: async (signal) => (await listOf(send, '/1.0/warnings', signal)) as readonly Warning[],
     recover: async (json, signal) =>
       (await send<Recovery>({ method: 'POST', path: '/1.0/recovery', json }, signal)).metadata,

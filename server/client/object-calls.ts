@@ -1,5 +1,7 @@
 // Calls for objects of any kind: lists, volumes of all pools, the server config as an object, the requests of creations and writes.
 import { kinds, type KindName } from '../api/kinds.ts';
+import type { Container } from '../api/container/container.ts';
+import { withoutNulls } from '../api/container/unread.ts';
 import type { KindTypes } from '../api/kind-schemas.ts';
 import type { Server } from '../api/server/server.ts';
 import { ClientError, isNotFound } from './client-error.ts';
@@ -11,6 +13,9 @@ export type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
 
 export const listOf = async (send: Send, path: string, signal?: AbortSignal): Promise<readonly unknown[]> =>
   readList(await send({ method: 'GET', path, query: { recursion: 1 } }, signal), path);
+
+export const listContainers = async (send: Send, signal?: AbortSignal): Promise<readonly Container[]> =>
+  ((await listOf(send, kinds.container.collection, signal)) as readonly Container[]).map(withoutNulls);
 
 /** The server config in the form of other objects. */
 export async function readServer(

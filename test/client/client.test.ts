@@ -85,6 +85,14 @@ describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
     expect(await client.list('profile')).toEqual([{ name: 'default' }]);
   });
 
+  test('a container that its server lists without values has empty ones', async () => {
+    const unread = { name: 'away', status: 'Error', status_code: 112, architecture: '', location: 'm2' };
+    const listed = { ...unread, config: null, devices: null, profiles: null };
+    const { client } = await setUp({ dialect, routes: { 'GET /1.0/containers': () => ({ sync: [listed] }) } });
+    const empty = { config: {}, devices: {}, profiles: [], expanded_config: {}, expanded_devices: {} };
+    expect(await client.list('container')).toEqual([{ ...unread, ...empty }]);
+  });
+
   test('an error has the status, code and message of the server', async () => {
     const { client } = await setUp({
       dialect,

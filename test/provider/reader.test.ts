@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ObjectReader } from '../../provider/connection/reader.ts';
 import type { Client } from '../../server/client/client.ts';
+import { containers } from '../../server/client/facts/containers.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 
 const names = ['a', 'b', 'c', 'd', 'hidden', 'gone', 'away'];
@@ -14,7 +15,7 @@ function reader(): { readonly reader: ObjectReader; readonly asked: string[] } {
       send: () => {
         asked.push('list');
         // LXD lists the containers of an offline member like this.
-        const away = { name: 'away', architecture: '', status: 'Error', config: null, devices: null };
+        const away = { name: 'away', architecture: '', status: 'Error', status_code: 112, config: null, devices: null };
         return Promise.resolve({ metadata: [...['a', 'b', 'c', 'd'].map(whole), away] });
       },
     },
@@ -42,4 +43,17 @@ test('An object that a list leaves out is gone only when the request for it says
   expect(await Promise.all(names.map(read))).toEqual(expected);
   expect(asked.filter((each) => each === 'list')).toEqual(['list']);
   expect(new Set(asked)).toEqual(new Set(['list', 'hidden', 'gone', 'away']));
+});
+
+test('A list of containers by profile or config fails while the server cannot say which ones fit', async () => {
+  const web = { ...whole('web'), profiles: ['default'], expanded_config: {}, expanded_devices: {}, devices: {} };
+  const away = { name: 'away', architecture: '', status: 'Error', status_code: 112, location: 'm2', profiles: null };
+  const ask = { client: { http: { send: async () => ({ metadata: [web, away] }) } } };
+  const filter = { name_prefix: null, status: null, profile: null, config: null };
+  const found = (more: object) =>
+    containers(ask as never, { ...filter, ...more }).then((all) => Object.keys(all.containers));
+  await expect(found({ profile: 'default' })).rejects.toThrow('the server lists away without its profiles and config');
+  await expect(found({ config: { 'user.a': '1' } })).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await found({ name_prefix: 'w', profile: 'default' })).toEqual(['web']);
+  expect(await found({ status: 'Error' })).toEqual(['away']);
 });

@@ -19,7 +19,7 @@ import { otherPlace } from '../ownership/place.ts';
 import type { Guard, ResourceChange, SetOwner } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
-import { guardDelete as guardAway } from '../live/away-members.ts';
+import { guardDelete as guardAway, isUnreadObject, unreadGuard } from '../live/away-members.ts';
 import { isRunning } from '../live/usage.ts';
 
 export interface Deletion {
@@ -39,6 +39,7 @@ export interface DeleteWorld {
 export function decideDelete(declared: Document, world: DeleteWorld): Deletion {
   const kind = coreKind(declared.kind);
   const live = kind.live(world.observed, kind.apiName(declared));
+  if (live !== undefined && isUnreadObject(declared.kind, live.object)) return decideUnread(declared, live);
   const object =
     live === undefined ? declared : withRecordedSecrets(declared, recordsOf(declared, live.object, world.observed));
   const decided =
@@ -51,6 +52,12 @@ export function decideDelete(declared: Document, world: DeleteWorld): Deletion {
   // Keeps the set's record on the object, so that the next run continues.
   const change = { ...decided.change, action: 'delete' as const, changes: [], releases: [], reasons: [], guard };
   return { change, sketches: [] };
+}
+
+/** Whose it is cannot be read, so that it counts neither as foreign nor as gone. */
+function decideUnread(object: Document, live: Live<object>): Deletion {
+  const guard = unreadGuard(object, live.object);
+  return { change: { ...unchanged(object, live, []).change, action: 'delete', guard }, sketches: [] };
 }
 
 function decideLive(object: Document, live: Live<object>, world: DeleteWorld): Deletion {

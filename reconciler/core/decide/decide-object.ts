@@ -7,7 +7,7 @@ import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import { asideAsItWas, asideFor, nextImage } from '../live/image-updates.ts';
-import { guardWhole, offlineGuard } from '../live/away-members.ts';
+import { guardWhole, isUnreadObject, offlineGuard, unreadGuard } from '../live/away-members.ts';
 import { placementOf } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
 import { createBody } from '../plan/creation-bodies.ts';
@@ -29,6 +29,7 @@ export function decideObject(declared: Document, context: PlanContext): Decision
     if (declared.kind === 'profile') context.addNewProfile(declared.name, createBody(declared));
     return decideCreate(declared, context);
   }
+  if (isUnreadObject(declared.kind, live.object)) return decideUnread(declared, live);
   const ignore = parseIgnore(declared.manage.ignore);
   const records = recordsOf(declared, live.object, context.observed);
   const before = ownershipBefore(declared, records, context.owner);
@@ -78,6 +79,17 @@ function whileAway(document: Document, { change, sketches }: Decision, { observe
   const guard = sketches.length === 0 ? undefined : guardWhole(document, 'changed', observed);
   return guard === undefined ? { change, sketches } : { change: { guard, ...change }, sketches: [] };
 }
+
+/** Nothing is known about the object, so that it is neither as declared nor different. */
+const decideUnread = (document: Document, live: Live<object>): Decision => ({
+  change: {
+    ...unchangedObject(document),
+    live: live.object,
+    isProtected: document.manage.protect,
+    guard: unreadGuard(document, live.object),
+  },
+  sketches: [],
+});
 
 /** Delays all changes on an offline member until it is back. */
 function decideOffline(document: Document, live: Live<object>, diff: Diff, member: string): Decision {

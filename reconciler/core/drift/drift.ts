@@ -8,6 +8,7 @@ import type { Change } from '../documents/change.ts';
 import type { Address, Document, IgnoreRule, Json, JsonObject } from '../documents/document.ts';
 import { valueAt } from '../plan/apply-edits.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
+import { isUnreadObject } from '../live/away-members.ts';
 import { isAside } from '../live/image-updates.ts';
 import { pathText } from '../documents/inside.ts';
 import { coreKind, coreKinds } from '../kinds/index.ts';
@@ -115,8 +116,10 @@ function differenceOf(edit: Change): DriftDifference {
   };
 }
 
-/** A restart is a consequence of other differences. */
-function powerOf({ power, action, live: object }: ResourceChange): DriftDifference | undefined {
+/** A restart is a consequence of other differences. A container without values may differ in anything. */
+function powerOf({ kind, power, action, live: object }: ResourceChange): DriftDifference | undefined {
+  if (object !== undefined && isUnreadObject(kind, object))
+    return { path: 'state', cause: 'unknown', live: 'error', declared: 'running or stopped', secret: false };
   if (power === undefined || power === 'restart' || action === 'replace') return undefined;
   const now = (object as JsonObject | undefined)?.['status_code'] === statusCodes.frozen ? 'frozen' : undefined;
   const [live, declared] = power === 'start' ? [now ?? 'stopped', 'running'] : [now ?? 'running', 'stopped'];

@@ -1,5 +1,8 @@
-// Finds the parts of a plan that wait for offline or evacuated members of the cluster. Pure.
+// Finds the parts of a plan that wait for offline, failing or evacuated members of the cluster. Pure.
+import type { Container } from '../../../server/api/container/container.ts';
+import { isUnread } from '../../../server/api/container/unread.ts';
 import { isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
 import { textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
@@ -12,6 +15,22 @@ export const offlineGuard = ({ address }: Document, member: string): Guard => ({
   message: `${address} cannot be changed: its member ${member} is offline`,
   remedy: `bring ${member} online and plan again; if it is lost for good, gantry cluster remove ${member} --force`,
 });
+
+/** Nothing is known about the object but its name and member. */
+export const isUnreadObject = (kind: KindName, live: object): boolean =>
+  kind === 'container' && isUnread(live as Container);
+
+export const unreadGuard = ({ address }: Pick<Document, 'address'>, live: object): Guard => {
+  const location = textOf((live as JsonObject)['location']) ?? '';
+  const member = location === '' || location === 'none' ? undefined : location;
+  const who = member === undefined ? 'the server cannot' : `its member ${member} does not answer, or cannot`;
+  return {
+    code: 'member',
+    address,
+    message: `${address} cannot be compared: ${who} read it, and lists it without values (status Error)`,
+    remedy: `${member === undefined ? 'see the log of the server' : `bring ${member} online, or see its log`}, and plan again; --partial does the rest until then`,
+  };
+};
 
 /** Why the member that the document names cannot create the object. */
 export function guardCreate(document: Document, observed: Observed): Guard | undefined {

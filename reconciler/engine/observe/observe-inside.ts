@@ -9,6 +9,7 @@ import { discard, readIfThere, sha256Of } from '../../../server/client/files/fil
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../../server/client/files/container-files.ts';
 import type { Http } from '../../../server/client/transport/http.ts';
 import type { Container } from '../../../server/api/container/container.ts';
+import { isUnread } from '../../../server/api/container/unread.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import type { Document, Json, JsonObject } from '../../core/documents/document.ts';
 import { execsIn, filesIn, snapshotsIn, type Content, type FileEntry } from '../../core/documents/inside.ts';
@@ -66,7 +67,8 @@ export async function observeInside(
   const containers = new Map(observed.containers);
   const queue = [...containers].flatMap(([key, live]) => {
     // The containers of an offline member cannot be read.
-    const isAway = observed.members?.get(live.object.location)?.status === 'Offline';
+    const isOffline = observed.members?.get(live.object.location)?.status === 'Offline';
+    const isAway = isOffline || isUnread(live.object);
     const wanted = isAway ? undefined : wantedOf(live, declared.get(key), set);
     return wanted === undefined ? [] : [{ key, live, wanted }];
   });

@@ -1,5 +1,7 @@
 // The facts of containers in Terraform's data sources: one with its state, or all that match.
 import type { Container, ContainerState } from '../../api/container/container.ts';
+import { isUnread } from '../../api/container/unread.ts';
+import { ClientError } from '../client-error.ts';
 import { at, get, present, presentMaps, type Ask, type TextMap } from './ask.ts';
 import { withoutWriteOnly, writeOnlyNames } from './write-only-names.ts';
 
@@ -71,8 +73,16 @@ interface ContainerFilter {
 
 export async function containers(ask: Ask, { name_prefix: prefix, status, profile, config }: ContainerFilter) {
   const all = await get<readonly Seen[] | null>(ask, '/1.0/containers', { recursion: 2 });
+  const isNamed = ({ name }: Seen): boolean => prefix === null || name.startsWith(prefix);
+  const unread = (profile === null && config === null ? [] : (all ?? [])).find(
+    (live) => isNamed(live) && isUnread(live),
+  );
+  if (unread !== undefined) {
+    const text = `the server lists ${unread.name} without its profiles and config (status Error), so that a filter by them cannot be answered; its member is ${unread.location}`;
+    throw new ClientError('unavailable', text);
+  }
   const fits = (live: Seen): boolean =>
-    (prefix === null || live.name.startsWith(prefix)) &&
+    isNamed(live) &&
     (status === null || live.status === status) &&
     (profile === null || live.profiles.includes(profile)) &&
     Object.entries(config ?? {}).every(([key, value]) => live.expanded_config[key] === value);

@@ -1,5 +1,5 @@
-// Lists with a part from each member of a cluster: asks all members, and uses the records of those that do not answer. Runs below the
-// dialects, whose filters need complete lists.
+// Lists with a part from each member of a cluster: asks all members, and uses the records of those that do not answer or fail: a client
+// takes an object that is not listed for deleted. Runs below the dialects, whose filters need complete lists.
 import { AppError } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
@@ -20,7 +20,7 @@ const longestMs = 10_000;
 
 interface Row {
   readonly isSpread: (context: RouteContext) => boolean;
-  /** The recorded objects of a member that does not answer. Only the member itself knows its operations. */
+  /** The recorded objects of a member that does not answer or fails. Only the member itself knows its operations. */
   readonly recorded?: (
     absent: AbsentMembers,
     member: number,
@@ -94,10 +94,10 @@ async function withOthers(
     if (!member.isPresent) return undefined;
     const signal = AbortSignal.timeout(longestMs);
     const asked = { method: 'GET', path: pathOf(context), headers, signal, timeoutMs: longestMs };
-    // A member that refuses has no part; otherwise it went away.
+    // A member without the pool or network has no part.
     return cluster.links
       .json<readonly unknown[]>(member, asked)
-      .catch((error: unknown) => (error instanceof AppError && error.code !== 'unavailable' ? [] : undefined));
+      .catch((error: unknown) => (error instanceof AppError && error.code === 'notFound' ? [] : undefined));
   };
   const others = cluster.members
     .list()

@@ -4,8 +4,9 @@ import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
+import { findDrift } from '../../../reconciler/core/drift/drift.ts';
 import type { Observed, ObservedMember } from '../../../reconciler/core/documents/observed.ts';
-import type { Plan, PlanOptions } from '../../../reconciler/core/plan/plan.ts';
+import type { Plan, PlanOptions, SetOwner } from '../../../reconciler/core/plan/plan.ts';
 import { document, liveContainer, livePool, liveProfile, world } from '../../support/fakes/worlds.ts';
 
 const running = { status: 'Running', status_code: 103 } as const;
@@ -122,6 +123,44 @@ test('nothing is started, moved or changed on a member that is offline', () => {
   expect(guards(plan(cluster(offline, ['web', unknown]), wanted))).toEqual([
     'member: container/web cannot be changed: its member m2 is offline',
   ]);
+});
+
+describe('a container that LXD lists without values', () => {
+  const owner: SetOwner = { set: 'stack', hash: (text) => text };
+  /** As LXD 5.0 lists a container whose member does not answer, before the cluster counts the member as offline. */
+  const unread: Live = { architecture: '', profiles: [], status: 'Error', status_code: 112, location: 'm2' };
+  const listing = (observed: Observed, live: Live): Observed => {
+    const object = liveContainer('web', live);
+    return { ...observed, containers: new Map([...observed.containers, ['web', { object }]]) };
+  };
+  const observed = listing(cluster(three, ['other', { ...running, location: 'm1' }]), unread);
+  const refused =
+    'member: container/web cannot be compared: its member m2 does not answer, or cannot read it, and lists it without values (status Error)';
+
+  test.each([{}, { owner }])('It is neither as declared nor different: %j', (more) => {
+    const made = planChanges({ documents: [web('m1')], observed, ...more });
+    expect(checkPlan(made, observed)).toEqual([]);
+    expect([ids(made), guards(made)]).toEqual([[], [refused]]);
+    expect(made.changes[0]).toMatchObject({ action: 'no-op', changes: [] });
+    const differences = [{ path: 'state', cause: 'unknown', live: 'error', declared: 'running or stopped' }];
+    expect(findDrift({ plan: made, observed, owner })).toMatchObject({ objects: [{ differences }], undeclared: [] });
+  });
+
+  test.each([{}, { owner }])('A destroy neither deletes it nor takes it for foreign: %j', (options) => {
+    const made = planDestroy({ documents: [web('m2')], observed, ...options });
+    expect(checkPlan(made, observed)).toEqual([]);
+    expect([ids(made), guards(made)]).toEqual([[], [refused]]);
+  });
+
+  test('A prune leaves it, and a plan says so for a server in no cluster', () => {
+    const alone = listing(world({}), { ...unread, location: 'none' });
+    const pruned = planChanges({ documents: [], observed: alone, owner, options: { prune: true } });
+    expect([ids(pruned), guards(pruned)]).toEqual([[], []]);
+    const declared = document('container', 'web', { source: { type: 'none' } });
+    expect(guards(planChanges({ documents: [declared], observed: alone, owner }))).toEqual([
+      'member: container/web cannot be compared: the server cannot read it, and lists it without values (status Error)',
+    ]);
+  });
 });
 
 describe('a member is offline', () => {
