@@ -1,10 +1,12 @@
 // The page for users of other tools: every command of its right-hand columns is typed against a simulated daemon.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { contentsOf } from '../../support/daemons/contents.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { expectGolden } from '../../support/golden.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { writeQuickstartImage } from '../../support/images/quickstart.ts';
 import { markdownPages } from '../../support/markdown.ts';
@@ -65,8 +67,14 @@ const typings: Readonly<Record<string, Typing>> = {
   'delete profile/base': { refusal: approve },
   rollback: { before: ['apply --env prod -y'], refusal: approve },
   'import compose compose.yaml -o stack.yaml': { absent: ['stack.yaml'] },
-  'apply web.plan': { before: ['plan --out web.plan'] },
-  'show web.plan': { before: ['plan --out web.plan'] },
+  'start web': { before: ['stop web --force'] },
+  'apply -y': { before: ['stop web --force'] },
+  'apply -auto-approve': { before: ['stop web --force'] },
+  plan: { before: ['stop web --force'] },
+  drift: { before: ['stop web --force'], code: 2 },
+  'plan --detailed-exitcode': { before: ['stop web --force'], code: 2 },
+  'apply web.plan': { before: ['stop web --force', 'plan --out web.plan'] },
+  'show web.plan': { before: ['stop web --force', 'plan --out web.plan'] },
   'diff web.yaml': { code: 1 },
   'console web': { isEndless: true },
   'events --type lifecycle': { isEndless: true },
@@ -77,8 +85,8 @@ const typings: Readonly<Record<string, Typing>> = {
   'exec web ls -l /srv': { typed: 'exec web echo -l /srv' },
   'exec try CMD': { before: ['launch debian try --ephemeral'], typed: 'exec try echo -x' },
   'adopt container/web': { before: ['release container/web'] },
-  'file pull web/etc/a.conf .': { before: ['file push a.conf web/etc/'] },
-  'snapshot restore web/before': { before: snapshotBefore },
+  'file pull web/etc/a.conf .': { before: ['file push a.conf web/etc/'], absent: ['a.conf'] },
+  'snapshot restore web/before': { before: [...snapshotBefore, 'file push a.conf web/etc/'] },
   'snapshot delete web/before': { before: snapshotBefore },
   'backup export web nightly web.tar.gz': { before: ['backup create web nightly'] },
   'backup import web.tar.gz': {
@@ -206,10 +214,13 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
       if (status !== 'Stopped') await to('stop');
       await gantry(`delete ${name} --force -y`);
     }
+    await daemon.call('PATCH', '/1.0/containers/web', { description: '' });
+    await daemon.call('DELETE', '/1.0/containers/web/files?path=/etc/a.conf');
     await gantry('snapshot delete web/before');
     await gantry('backup delete web nightly');
     for (const alias of ['own', 'base']) await gantry(`image delete ${alias}`);
     await daemon.call('DELETE', '/1.0/profiles/extra');
+    await daemon.call('PATCH', '/1.0/profiles/base', { description: '' });
     await ok('apply stack.yaml -y');
   }
 
@@ -221,11 +232,26 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
     return running.finally(() => clearInterval(timer));
   }
 
+  const inside = async (path: string): Promise<string[]> => {
+    const { status, metadata } = await daemon.call('GET', `/1.0/containers/web/files?path=${path}`);
+    return status === 200 ? metadata : [];
+  };
+  /** What is on the server, in `/etc` of `web`, and in the folder. */
+  const contents = async (): Promise<string[]> => [
+    ...(await contentsOf(daemon)),
+    ...(await inside('/etc')).map((file) => `web has /etc/${file}`),
+    ...readdirSync(folder, { withFileTypes: true })
+      .filter((file) => file.isFile())
+      .map(({ name }) => `file ${name}`),
+  ];
+  const effects: string[] = [];
+
   test.each(rows.filter(({ words }) => !elsewhere.has(words)))('$row is gantry $words', async ({ words }) => {
     const { before = [], piped, isEndless, refusal, code = 0, typed = words, absent = [] } = typings[words] ?? {};
     await reset([words, ...before].join(' '));
     for (const line of before) await ok(line);
     for (const file of absent) rmSync(join(folder, file));
+    const had = await contents();
     const ran = isEndless === true ? await endless(typed) : await gantry(typed, { piped: piped ?? '' });
     if (refusal === undefined && isEndless === true) expect([0, 130], ran.stderr).toContain(ran.code);
     else if (refusal === undefined) expect(ran.code, ran.stderr).toBe(code);
@@ -233,6 +259,21 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
       expect(ran.stderr).toMatch(refusal[1]);
       expect(ran.code).toBe(refusal[0]);
     }
+    const has = await contents();
+    effects.push(
+      `gantry ${typed}`,
+      ...had
+        .filter((line) => !has.includes(line))
+        .map((line) => `  - ${line.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`),
+      ...has
+        .filter((line) => !had.includes(line))
+        .map((line) => `  + ${line.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`),
+      ...(ran.stdout === '' ? [] : [`  says ${ran.stdout.split('\n')[0]?.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`]),
+    );
+  });
+
+  test('each command does to the server and the folder what it did before', () => {
+    expectGolden('coming-from.txt', `${effects.join('\n')}\n`);
   });
 
   test('the rows that are typed elsewhere are in the page', () => {
