@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { endpoints, type EndpointId } from '../../../server/api/endpoints/endpoint-table.ts';
 import type { HostDrivers } from '../../../server/daemon/host-drivers.ts';
@@ -488,11 +488,12 @@ describe('paths and methods', () => {
       'storage-pools',
       'profiles',
     ]) {
-      const [plain, slashed] = [
-        await daemon.call('GET', `/1.0/${path}?recursion=0`),
-        await daemon.call('GET', `/1.0/${path}/?recursion=0`),
-      ];
-      expect([path, slashed.status, slashed.metadata]).toEqual([path, 200, plain.metadata]);
+      // Operations go from their list some seconds after they have ended.
+      await vi.waitFor(async () => {
+        const plain = await daemon.call('GET', `/1.0/${path}?recursion=0`);
+        const slashed = await daemon.call('GET', `/1.0/${path}/?recursion=0`);
+        expect([path, slashed.status, slashed.metadata]).toEqual([path, 200, plain.metadata]);
+      });
     }
   });
 

@@ -5,6 +5,7 @@ import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
+import { repeatWhile } from '../../../lib/shared/repeat.ts';
 import { readProc, readProcess } from '../../../lib/shared/processes.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
@@ -35,16 +36,22 @@ export function sameArguments(a: readonly string[], b: readonly string[]): boole
 /** To bind its ports to the bridge, to send to clients without an address, and to become its unprivileged user. */
 const kept = ['net_bind_service', 'net_admin', 'net_raw', 'setuid', 'setgid', 'chown'];
 
+/** A link went while dnsmasq listed them, as when a container stops just then; it has done nothing by then. */
+const metEndingLink = (error: unknown): boolean =>
+  error instanceof ExecError && error.stderr.includes('failed to find list of interfaces');
+
 /** It processes any packet from containers, so it is confined: it writes only in the folders of its own files. Resolves when it serves:
  *  dnsmasq goes into the background only after its sockets are bound. */
 export async function startDnsmasq(name: string, args: readonly string[]): Promise<void> {
   const program = await findTool('dnsmasq');
-  try {
-    await exec([program, ...args], {
+  const start = (): Promise<unknown> =>
+    exec([program, ...args], {
       timeoutMs: 10_000,
       cwd: '/',
       confinement: { writes: foldersOf(args), keeps: kept, isServer: true, outlives: true },
     });
+  try {
+    await repeatWhile(start, { mayPass: metEndingLink, runs: 10, pauseMs: 20 });
   } catch (error) {
     const said = error instanceof ExecError ? error.stderr.trim() : '';
     const reason = said === '' ? (error as Error).message : said.replaceAll(/^dnsmasq: /gm, '');

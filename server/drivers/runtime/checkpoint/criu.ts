@@ -1,5 +1,4 @@
 // CRIU's settings, figures and errors, and whether it works on this host.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
@@ -132,24 +131,9 @@ export function reasonsIn(log: string, max = 4): string {
 /** Printed in every run: helper programs, and limits that it may not raise here. */
 const isNoise = (text: string): boolean => /^exited, status=|Can't setup RLIMIT_NOFILE/.test(text);
 
-const seizeTries = 5;
-const seizePauseMs = 200;
-
-/** CRIU stopped a process that ended just then. */
-const metEndingProcess = (log: string): boolean =>
+/** CRIU stopped a process that ended just then: it has changed nothing by then and lets the others run on. */
+export const metEndingProcess = (log: string): boolean =>
   /Error \([^)]*\): (Unseizable non-zombie \d+ found|zombie found while seizing)/.test(log);
-
-/** Runs CRIU again, a few times at most, when it met a process that ended: it has changed nothing by then and lets the others run on. */
-export async function repeatedlySeizing(run: () => Promise<void>, readLog: () => string): Promise<void> {
-  for (let tried = 1; tried < seizeTries; tried += 1)
-    try {
-      return await run();
-    } catch (error) {
-      if (!metEndingProcess(readLog())) throw error;
-      await sleep(seizePauseMs);
-    }
-  await run();
-}
 
 const statsFile = 'stats-dump';
 

@@ -24,7 +24,7 @@ import {
   isCompleteDump,
   readUnchanged,
   reasonsIn,
-  repeatedlySeizing,
+  metEndingProcess,
 } from '../checkpoint/criu.ts';
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import { firstReason } from './failure-reason.ts';
@@ -35,6 +35,7 @@ import { readCommandLine } from '../host/proc.ts';
 import { readProcess } from '../../../lib/shared/processes.ts';
 import type { RunningRecord } from './running-record.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
+import { repeatWhile } from '../../../lib/shared/repeat.ts';
 
 export interface CheckpointDeps {
   readonly paths: LxcPaths;
@@ -271,7 +272,7 @@ export class LxcCheckpoints implements Checkpoints {
       await exec(argv, { env: criuEnvironment(criu, file), cwd: '/', timeoutMs: checkpointTimeoutMs });
     };
     try {
-      await repeatedlySeizing(runOnce, () => textOrNothing(log));
+      await repeatWhile(runOnce, { mayPass: () => metEndingProcess(textOrNothing(log)), runs: 5, pauseMs: 200 });
     } catch (error) {
       const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
       if (logFile !== undefined) keep(logFile, [textOrNothing(log), textOrNothing(toolLog), stderr]);
