@@ -200,6 +200,11 @@ export const containerAttributes = {
   }),
   exec: objectMap(execAttributes, { doc: 'Commands to run in the running container, in the order of their names.' }),
   status: text({ doc: 'Running, Stopped, Frozen.', computed: true }),
+  restart_pending: flag({
+    doc: 'Whether it runs without a change that takes effect at a start, since its restart failed or `allow_restart` is false. The next apply restarts it where `allow_restart` permits.',
+    computed: true,
+    keep: true,
+  }),
   location: text({ doc: 'Cluster member of the container.', computed: true, keep: true }),
   created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
   ipv4_address: text({ doc: 'Its first reachable IPv4 address.', computed: true }),

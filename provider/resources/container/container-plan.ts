@@ -41,14 +41,30 @@ export async function planContainer(hook: Hook): Promise<void> {
   // A rename or move stops the container, and an ephemeral container is deleted when it stops.
   if (prior.ephemeral === true && isUp(prior.status ?? '')) for (const cause of stopped) hook.replace(at(cause));
   const causes = [...stopped, ...(cost?.effect === 'restart' ? cost.causes : []), ...secretCauses(hook, prior)];
-  const restarts = prior.running === true && planned.running !== false && causes.length > 0;
-  if (restarts) planRestart(hook, prior, causes);
-  if (differs) {
+  const isOwed = planOwedRestart(hook, prior, causes.length > 0);
+  const restarts = prior.running === true && planned.running !== false && (causes.length > 0 || isOwed);
+  if (restarts) planRestart(hook, prior, isOwed ? [...causes, 'an earlier change'] : causes);
+  if (restarts && !differs) for (const name of changedByStart) planned[name] = unknownValue;
+  if (differs || restarts) {
     if (planned.running !== false) planCommands(hook, prior, restarts);
     keepUntouched(hook, prior, restarts || moves);
   }
   // A frozen container is neither stopped nor running.
   if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
+}
+
+const changedByStart = ['status', 'ipv4_address', 'ipv6_address', 'mac_address', 'interfaces'] as const;
+
+/** Whether the restart that an earlier change needs is part of the plan. */
+function planOwedRestart({ planned, add }: Hook, prior: ContainerState, hasOtherCauses: boolean): boolean {
+  if (prior.restart_pending !== true) return false;
+  if (planned.allow_restart === false && planned.running !== false && !hasOtherCauses) {
+    const detail = 'An earlier change will take effect at its next start, since allow_restart is false.';
+    add(warning(`The container ${prior.name} runs without an earlier change`, detail));
+    return false;
+  }
+  planned.restart_pending = false;
+  return true;
 }
 
 /** Devices that the container adds may exist already as separate resources, which its state does not show. */

@@ -99,7 +99,7 @@ export function parseImageReference(text: string): Source | undefined {
   return imageSource({ ...named, ...from });
 }
 
-const withoutComputed = (config: TextMap): TextMap =>
+export const withoutComputed = (config: TextMap): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !isContainerComputed(key)));
 
 /** `config`, with the keys of the snapshot policy separate when the state has them separate. */

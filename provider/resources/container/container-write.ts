@@ -2,7 +2,7 @@
 import type { Container } from '../../../server/api/container/container.ts';
 import { type Link } from '../../connection/link.ts';
 import type { TextMap } from '../../framework/attribute.ts';
-import { warning } from '../../framework/diagnostic.ts';
+import { DiagnosticError, warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { type ContainerState, type Source } from './container-attributes.ts';
 import { dueCommands, notedCommands, runDueCommands } from './container-commands.ts';
@@ -16,7 +16,8 @@ import { moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
 import { inherited, readOrigin } from './copy-source.ts';
 import { createFromBackup } from './backup-file.ts';
-import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
+import { forgetRestart, isRestartPending, mayNeedRestart, noteRestart, restoreNote } from './pending-restart.ts';
+import { conflicting, edit, editOf, hasUnknownOutcome, performCreate } from '../shared/write.ts';
 
 export interface WantedContainer {
   readonly planned: ContainerState;
@@ -64,12 +65,20 @@ const everythingIn = ({ config, devices }: Container): Inherited => ({
   devices: Object.keys(devices ?? {}),
 });
 
-/** Writes config, devices and other members; returns their former values. */
-export function changeObject(
+export interface ChangedContainer {
+  readonly before: Container;
+  /** An earlier change waits for a restart. */
+  readonly isOwed: boolean;
+}
+
+/** Writes config, devices and other members. A restart that this may need is noted first: the write may take effect without an answer. */
+export async function changeObject(
   context: Context<Link>,
   { planned, secret }: WantedContainer,
   prior: ContainerState,
-): Promise<Container> {
+): Promise<ChangedContainer> {
+  const { privateData } = context;
+  const earlier = { ...privateData };
   const change = editOf(context, 'container', prior.name, {
     changedSince: (live) =>
       conflicting({ prior, planned }, (state) => readContainer(live, state), [
@@ -82,17 +91,26 @@ export function changeObject(
       ]),
     body: (live) => {
       checkDeclaredOnce(live, planned.devices);
-      return putContainer(planned, prior, live, { secret });
+      const body = putContainer(planned, prior, live, { secret });
+      if (mayNeedRestart(live, body)) noteRestart(privateData, live);
+      return body;
     },
   });
-  return inTurn(context.client, prior.name, () => edit(context, change));
+  try {
+    const before = await inTurn(context.client, prior.name, () => edit(context, change));
+    return { before, isOwed: isRestartPending(earlier, before) };
+  } catch (error) {
+    const isRefused = error instanceof DiagnosticError || !hasUnknownOutcome(error);
+    if (isRefused && !context.signal.aborted) restoreNote(privateData, earlier);
+    throw error;
+  }
 }
 
 /** Compares the expanded config and devices, which merge the profiles and its own keys. */
 export async function mustRestart(
   context: Context<Link>,
   planned: ContainerState,
-  before: Container,
+  { before, isOwed }: ChangedContainer,
   moves: boolean,
 ): Promise<boolean> {
   const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
@@ -101,9 +119,14 @@ export async function mustRestart(
     throw restartRefused(before.name, moves ? 'moved' : 'renamed');
   }
   const { effect, causes } = costOf(expanded(before), expanded(after));
-  if (effect !== 'restart') return false;
+  if (effect !== 'restart' && !isOwed) {
+    forgetRestart(context.privateData);
+    return false;
+  }
+  noteRestart(context.privateData, before);
   if (planned.allow_restart !== false) return true;
-  const detail = `${causes.join(', ')} will take effect at its next start, since allow_restart is false.`;
+  const what = effect === 'restart' ? causes.join(', ') : 'An earlier change';
+  const detail = `${what} will take effect at its next start, since allow_restart is false.`;
   context.warn(warning(`The container ${before.name} was not restarted`, detail));
   return false;
 }

@@ -13,6 +13,7 @@ import { checkSource } from './same-source.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { isFrozen, readContainer } from './container-state.ts';
 import { isWaiting, readTarget } from '../shared/placement.ts';
+import { forgetRestart, isRestartPending } from './pending-restart.ts';
 import { moveTarget } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
@@ -76,7 +77,8 @@ export const container = gantryResource({
     if (isNew) markImport(context.privateData);
     const place = { target: state.target, isNew };
     const target = await readTarget(context, `container ${state.name}`, seen.object, place);
-    return { ...readContainer(seen.object, state), target, files: await readFiles(context, state) };
+    const restart_pending = isRestartPending(context.privateData, seen.object);
+    return { ...readContainer(seen.object, state), restart_pending, target, files: await readFiles(context, state) };
   },
 
   async create({ planned, config }, context) {
@@ -97,12 +99,13 @@ export const container = gantryResource({
     const secret = secretToWrite(config.config_wo as Value, planned, prior);
     const isNoted = isImported(context.privateData) && planned.source?.type === 'backup';
     if (!isNoted) await checkSource(context.client, prior.source, planned.source, prior.name);
-    const before = await changeObject(context, { planned, secret }, prior);
+    const changed = await changeObject(context, { planned, secret }, prior);
+    const { before } = changed;
     await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
     const target = await moveTarget(context, planned, before);
     const stops =
-      isRunning && (planned.running === false || (await mustRestart(context, planned, before, target !== undefined)));
+      isRunning && (planned.running === false || (await mustRestart(context, planned, changed, target !== undefined)));
     if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);
     if (target !== undefined) await moveOrContinue(context, before, target, stops && planned.running !== false);
     if (name !== prior.name)
@@ -111,6 +114,7 @@ export const container = gantryResource({
     if (planned.running === false || isWaiting(before.config)) return afterStart(context, planned, prior, false, false);
     if (stops || !isRunning) await startContainer(context, name);
     else if (isFrozen(before.status)) await thawContainer(context, name);
+    if (stops) forgetRestart(context.privateData);
     return afterStart(context, planned, prior, stops || !isRunning);
   },
 

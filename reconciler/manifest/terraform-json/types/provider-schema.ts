@@ -106,7 +106,7 @@ export const resources: Readonly<Record<string, TypeRow>> = {
     filled:
       'allow_restart architecture config description devices ephemeral profiles running source stop_timeout target',
     computed:
-      'created_at expanded_config expanded_devices interfaces ipv4_address ipv6_address location mac_address status',
+      'created_at expanded_config expanded_devices interfaces ipv4_address ipv6_address location mac_address restart_pending status',
   },
   gantry_container_device: {
     shapes: {

@@ -2562,6 +2562,11 @@ export class Container extends cdktn.TerraformResource {
     return this.getStringAttribute('status');
   }
 
+  // restart_pending - computed: true, optional: false, required: false
+  public get restartPending() {
+    return this.getBooleanAttribute('restart_pending');
+  }
+
   // location - computed: true, optional: false, required: false
   public get location() {
     return this.getStringAttribute('location');
