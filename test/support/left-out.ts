@@ -20,6 +20,23 @@ export const longRuns: readonly string[] = [
   'test/server/drivers/storage/ceph.test.ts',
   // The same for CephFS, on mounts of FUSE, which stall `sync` of the whole host should their cluster die; zfs shares its trees.
   'test/server/drivers/storage/cephfs.test.ts',
+  // The keys of a cluster under members that are frozen; keys-killed.test.ts has members that are killed or away, frozen.test.ts one that is frozen.
+  'test/e2e/cluster/members/keys-frozen.test.ts',
+  // Every verb with a lost reader; closed-output.test.ts has each program and kind of output.
+  'test/e2e/process/closed-output-verbs.test.ts',
+  // Kills at each step of what from-lxd.test.ts (one host), stock-lxd-btrfs.test.ts and migration/daemon-killed.test.ts show.
+  'test/e2e/moving/other-host.test.ts',
+  'test/server/services/transfer/migration/stock-lxd-killed.test.ts',
+  // Kills during a recovery; services/recovery has recoveries, kill/steps.test.ts and kill/converge.test.ts kills.
+  'test/e2e/kill/lost-records.test.ts',
+  // Kills of a controller amid its hooks; controller/kills.test.ts has kills, hooks.test.ts hooks.
+  'test/e2e/controller/hook-kills.test.ts',
+  // Kills of the member that takes a host in; join-killed.test.ts has those of the host.
+  'test/e2e/kill/accepting-member.test.ts',
+  // `npm run faults -- power-cut`, and power cuts of whole machines in `npm run hosts`.
+  'test/server/durability/power-cut.test.ts',
+  // Durations of verbs, which mean something on a quiet machine only.
+  'test/e2e/process/controller-verbs.test.ts',
   // Figures of the page; `npm run bench` has them.
   'test/reconciler/web/speed.test.ts',
   'test/reconciler/web/screenshots.test.ts',
