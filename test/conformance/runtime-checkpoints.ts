@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { RunConfig, RuntimeDriver, RuntimeExit, Checkpoints } from '../../server/drivers/runtime/driver.ts';
 import type { RuntimeHarness } from './runtime.ts';
 import { until } from '../support/until.ts';
+import { execIn } from '../support/drivers/exec-in.ts';
 
 export interface CheckpointHarness extends RuntimeHarness {
   /** Makes the next storing or restoring fail for this reason; undefined: this runtime cannot be made to fail. */
@@ -78,7 +79,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       const { initPid } = await checkpoints.restore(run, { dir }, never);
       expect(driver.probe('s1')).toEqual({ status: 'running', initPid });
       expect(checkpoints.isComplete(dir)).toBe(true);
-      expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ exitCode: 0, stdout: 'on\n' });
+      expect(await execIn(driver, 's1', ['echo', 'on'])).toMatchObject({ exitCode: 0, stdout: 'on\n' });
       await driver.freeze('s1');
       await driver.unfreeze('s1');
       await driver.stop('s1', { force: true }, never);
@@ -110,7 +111,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(driver.probe('s1')).toEqual({ ...before, status: 'frozen' });
       expect([checkpoints.isComplete(dir), exits]).toEqual([true, []]);
       await driver.unfreeze('s1');
-      expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ stdout: 'on\n' });
+      expect(await execIn(driver, 's1', ['echo', 'on'])).toMatchObject({ stdout: 'on\n' });
     });
 
     test('a checkpoint of a stopped container is NotFound, of a frozen one Failed', async () => {

@@ -166,12 +166,6 @@ export interface ContainerUsage {
   >;
 }
 
-export interface RuntimeExecResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** The file tree of a running container as the host reaches it. */
 export interface FileView {
   /** Leads to its `/` with all its mounts, while `isCurrent`. */
@@ -297,13 +291,6 @@ export interface RuntimeDriver {
   spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess>;
   /** Opens a view of /dev/console of a running container; several at a time are allowed. Not running -> DriverError NotFound. */
   console(name: string, size: TerminalSize): RuntimeConsole;
-  /** Runs a command as root in the container with captured, limited output. 126/127/128+n as in a shell. */
-  exec(
-    name: string,
-    argv: readonly string[],
-    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
-    signal: AbortSignal,
-  ): Promise<RuntimeExecResult>;
   /** Implemented by runtimes that plug devices while a container runs. */
   readonly live?: LiveDevices;
   /** Absent: this runtime cannot checkpoint. */

@@ -16,9 +16,9 @@ import {
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { execIn } from '../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
-const never = new AbortController().signal;
 const attempt = `mount -o remount,rw,bind /dev/lxd; dd if=/dev/zero of=/dev/lxd/fill bs=1024 count=2048; ls /dev/lxd`;
 
 describe('the place of a former socket', () => {
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
   afterAll(() => leaveNothing(daemon));
 
   const run = async (name: string, script: string): Promise<string> => {
-    const { stdout, stderr } = await daemon.host.runtime.exec(name, ['sh', '-c', script], {}, never);
+    const { stdout, stderr } = await execIn(daemon.host.runtime, name, ['sh', '-c', script]);
     return `${stdout}${stderr}`;
   };
   /** The host directory whose socket has the inode that the container sees. */

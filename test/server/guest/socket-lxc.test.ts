@@ -13,6 +13,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { uploadBusybox } from '../../support/images/busybox.ts';
 import { until as within } from '../../support/until.ts';
+import { execIn } from '../../support/drivers/exec-in.ts';
 
 /** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
@@ -47,7 +48,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
   afterAll(() => leaveNothing(daemon));
 
   const run = async (name: string, argv: readonly string[]): Promise<string> => {
-    const { stdout, stderr } = await daemon.host.runtime.exec(name, argv, {}, never);
+    const { stdout, stderr } = await execIn(daemon.host.runtime, name, argv);
     return `${stdout}${stderr}`;
   };
   const ask = (name: string, path: string, socket = '/dev/lxd/sock', before: readonly string[] = []): Promise<string> =>

@@ -24,6 +24,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 import { flip, flipperMissing } from '../../support/hostile/flipper.ts';
 import { until } from '../../support/until.ts';
+import { execIn } from '../../support/drivers/exec-in.ts';
 
 const noReal = await realRuntimeMissing();
 const noFlipper = flipperMissing();
@@ -121,12 +122,7 @@ describe('on the simulation', () => {
 describe.skipIf(noReal !== undefined)('on real containers', () => {
   let daemon: TestDaemon;
   const inside = async (name: string, command: string): Promise<string> => {
-    const { exitCode, stdout, stderr } = await daemon.host.runtime.exec(
-      name,
-      ['/bin/sh', '-c', command],
-      {},
-      new AbortController().signal,
-    );
+    const { exitCode, stdout, stderr } = await execIn(daemon.host.runtime, name, ['/bin/sh', '-c', command]);
     if (exitCode !== 0) throw new Error(`${command}: ${exitCode} ${stdout}${stderr}`);
     return stdout.trim();
   };

@@ -19,6 +19,7 @@ import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { uploadBusybox } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { execIn } from '../../support/drivers/exec-in.ts';
 
 /** For networks on the real host. */
 const subnet = freeSubnet();
@@ -401,9 +402,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     expect((await call('PATCH', '/1.0/containers/fixed', { config: { 'limits.memory': '64MB' } })).status).toBe(200);
 
     // A container that powers itself off is noticed; being ephemeral, it is deleted with its lease.
-    await real.host.runtime
-      .exec('given', ['/bin/busybox', 'poweroff', '-f'], {}, new AbortController().signal)
-      .catch(() => {});
+    await execIn(real.host.runtime, 'given', ['/bin/busybox', 'poweroff', '-f']).catch(() => {});
     await until(async () => (await call('GET', '/1.0/containers/given')).status === 404);
     const leaseHolders = async (): Promise<unknown[]> =>
       ((await real.get(`/1.0/networks/${bridge}/leases`)) as Json[]).map((each) => each.hostname);

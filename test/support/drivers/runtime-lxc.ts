@@ -12,6 +12,7 @@ import { type Log, silentLog } from '../../../server/lib/log.ts';
 import type { RuntimeHarness } from '../../conformance/runtime.ts';
 import { busyboxMissing, makeBusyboxRootfs } from '../images/busybox-rootfs.ts';
 import { until } from '../until.ts';
+import { execIn } from './exec-in.ts';
 
 const never = new AbortController().signal;
 
@@ -121,7 +122,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
 
   async function leave(driver: RuntimeDriver, name: string, how: 'poweroff' | 'reboot'): Promise<void> {
     // The command dies with its container, so its result has no meaning.
-    await driver.exec(name, ['/bin/busybox', how, '-f'], {}, never).catch(() => {});
+    await execIn(driver, name, ['/bin/busybox', how, '-f']).catch(() => {});
   }
 }
 

@@ -120,12 +120,14 @@ function criuSettings({ previous, group }: CriuSettings, skipsNetworkLock: boole
 /** CRIU reads the container's network rules with these. */
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
 
+const maxReasons = 4;
+
 /** The last errors in CRIU's output or log: the last lines name the step, earlier ones the cause. */
-export function reasonsIn(log: string, max = 4): string {
+export function reasonsIn(log: string): string {
   const said = [...log.matchAll(/\bError \([^)]*\): (.*)$/gm)]
     .map((match) => (match[1] ?? '').trim())
     .filter((text) => text !== '' && !isNoise(text));
-  return [...new Set(said)].slice(-max).join('; ');
+  return [...new Set(said)].slice(-maxReasons).join('; ');
 }
 
 /** Printed in every run: helper programs, and limits that it may not raise here. */

@@ -271,8 +271,6 @@ export class LxcRuntime implements RuntimeDriver {
     return this.#consoles.attach(name, size);
   }
 
-  exec: RuntimeDriver['exec'] = (...all) => this.#commands.exec(...all);
-
   fileView = (name: string): FileView | undefined => viewThrough(this.#live.get(name));
 
   peer(name: string, socketFd: number): RuntimePeer {

@@ -1,7 +1,6 @@
 // Starts commands in running LXC containers, or says why that is not possible now; prepares commands whose client is still connecting.
 import { closeSync, readFileSync, statSync, writeSync } from 'node:fs';
-import type { RuntimeDriver, RuntimeExecResult, PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
-import { captureOutput } from '../exec/capture.ts';
+import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
 import { DriverError } from '../../driver-error.ts';
 import { spawnAttached, type AttachedProcess } from '../exec/attach.ts';
 import { isFrozen, type CgroupTree } from '../cgroup/cgroup.ts';
@@ -48,17 +47,6 @@ export class LxcCommands {
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
     signal.throwIfAborted();
     return this.#spawn(name, command);
-  }
-
-  async exec(
-    name: string,
-    argv: readonly string[],
-    options: Parameters<RuntimeDriver['exec']>[2],
-    signal: AbortSignal,
-  ): Promise<RuntimeExecResult> {
-    const { timeoutMs, ...rest } = options;
-    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
-    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
   }
 
   #spawn(name: string, command: RuntimeCommand): RuntimeProcess {

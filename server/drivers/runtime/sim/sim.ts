@@ -6,12 +6,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError } from '../../driver-error.ts';
-import { captureOutput } from '../exec/capture.ts';
 import type {
   RunConfig,
   RuntimeCommand,
   RuntimeConsole,
-  RuntimeExecResult,
   RuntimeExit,
   RuntimeMetrics,
   RuntimeProbe,
@@ -235,17 +233,6 @@ class Sim implements SimRuntime {
   console(name: string, size: TerminalSize): RuntimeConsole {
     this.#need(name);
     return this.#processes.attach(name, size);
-  }
-
-  async exec(
-    name: string,
-    argv: readonly string[],
-    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
-    signal: AbortSignal,
-  ): Promise<RuntimeExecResult> {
-    const { timeoutMs, ...rest } = options;
-    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
-    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
   }
 
   killPaths(name: string): readonly string[] {

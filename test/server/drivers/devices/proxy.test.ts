@@ -21,11 +21,11 @@ import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
-const never = new AbortController().signal;
 const text = (command: string, ...args: string[]): string => execFileSync(command, args, { encoding: 'utf8' });
 
 /** What gantryd makes for forwards, filters and limits on the host: names of links and tables. */
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   });
 
   const sh = async (script: string): Promise<{ code: number; out: string }> => {
-    const { exitCode, stdout, stderr } = await real.host.runtime.exec('c1', ['sh', '-c', script], {}, never);
+    const { exitCode, stdout, stderr } = await execIn(real.host.runtime, 'c1', ['sh', '-c', script]);
     return { code: exitCode, out: `${stdout}${stderr}` };
   };
   /** Echo servers in the container's network; they end with the test, or with the next call after a reboot. */

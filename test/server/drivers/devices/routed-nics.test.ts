@@ -12,6 +12,7 @@ import {
 } from '../../../support/daemons/daemon.ts';
 import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
 if (missing !== undefined) console.log(`skipped: nics with addresses of their parent's network: ${missing}`);
@@ -25,7 +26,6 @@ const kernelHas = (type: string): boolean => {
 const hasIpvlan = missing === undefined && kernelHas('ipvlan');
 if (missing === undefined && !hasIpvlan) console.log('skipped: traffic of ipvlan nics: this kernel has no ipvlan');
 
-const never = new AbortController().signal;
 const subnet = freeSubnet();
 const prefix6 = `fd42:fffe:${subnet.split('.').slice(1).join('')}`;
 const [own, neighbour, host] = [`${subnet}.5`, `${subnet}.9`, `${subnet}.1`];
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
   };
   const state = async (action: string) => (await setState(daemon, 'c1', action, { force: true })).err;
   const sh = async (script: string): Promise<string> =>
-    (await daemon.host.runtime.exec('c1', ['sh', '-c', script], {}, never)).stdout;
+    (await execIn(daemon.host.runtime, 'c1', ['sh', '-c', script])).stdout;
   const reaches = async (address: string): Promise<boolean> =>
     (await sh(`ping -c1 -W2 ${address} >/dev/null && echo yes`)).trim() === 'yes';
   const inside = async (): Promise<readonly string[]> => {
@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
     await works();
     expect(daemon.host.runtime.probe('c1').initPid).toBe(initPid);
     if (!isReal) return;
-    await daemon.host.runtime.exec('c1', ['/bin/busybox', 'reboot', '-f'], {}, never).catch(() => undefined);
+    await execIn(daemon.host.runtime, 'c1', ['/bin/busybox', 'reboot', '-f']).catch(() => undefined);
     await until(() => ![0, initPid].includes(daemon.host.runtime.probe('c1').initPid));
     await until(async () => (await inside().catch(() => [])).length === 2);
     await until(() => answers(own));

@@ -20,11 +20,11 @@ import { uploadBusybox } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
-const never = new AbortController().signal;
 const leaseArgs = '-s /usr/share/udhcpc/default.script -i eth0 -n -q -t 10 -T 1';
 
 describe('on the simulation', () => {
@@ -237,7 +237,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   });
 
   const sh = async (script: string): Promise<{ code: number; out: string }> => {
-    const { exitCode, stdout, stderr } = await real.host.runtime.exec('c1', ['sh', '-c', script], {}, never);
+    const { exitCode, stdout, stderr } = await execIn(real.host.runtime, 'c1', ['sh', '-c', script]);
     return { code: exitCode, out: `${stdout}${stderr}` };
   };
   const patch = async (devices: object): Promise<void> => {

@@ -15,10 +15,10 @@ import {
   type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
 import { uploadBusybox } from '../../../support/images/busybox.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
 if (missing !== undefined) console.log(`skipped on real containers: ${missing}`);
-const never = new AbortController().signal;
 const subnet = freeSubnet();
 const bridge = 'gtydkbr0';
 
@@ -50,7 +50,7 @@ describe.each([
       expect([answer.status, answer.bytes.toString()]).toEqual([200, expect.anything()]);
     };
     const sh = async (script: string): Promise<string> =>
-      (await daemon.host.runtime.exec('c1', ['sh', '-c', script], {}, never)).stdout;
+      (await execIn(daemon.host.runtime, 'c1', ['sh', '-c', script])).stdout;
     const state = async (action: string) => (await setState(daemon, 'c1', action, { force: true })).err;
     /** Targets of the device that the container has. */
     const mounted = async (device: string, target: string): Promise<boolean> =>

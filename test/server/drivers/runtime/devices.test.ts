@@ -9,6 +9,7 @@ import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { liveDevicesConformance } from '../../../conformance/runtime-devices.ts';
 import { lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
 import { simHarness } from '../../../support/drivers/runtime-sim.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const never = new AbortController().signal;
 
@@ -36,7 +37,7 @@ if (missing === undefined) {
   liveDevicesConformance('the LXC runtime', async () => {
     const harness = await lxcHarness('l');
     const inside = async (driver: RuntimeDriver, name: string, ...argv: string[]): Promise<string | undefined> => {
-      const { exitCode, stdout } = await driver.exec(name, argv, {}, never);
+      const { exitCode, stdout } = await execIn(driver, name, argv);
       return exitCode === 0 ? stdout : undefined;
     };
     return {
@@ -74,7 +75,7 @@ if (missing === undefined) {
           nics: [{ ...nic, link: harness.bridge } as NicRun],
         };
         const inside = async (): Promise<string> =>
-          (await driver.exec('h1', ['sh', '-c', 'ls /sys/class/net; ls /dev | grep half'], {}, never)).stdout;
+          (await execIn(driver, 'h1', ['sh', '-c', 'ls /sys/class/net; ls /dev | grep half'])).stdout;
         await driver.live?.plug('h1', half);
         expect(await inside()).toBe('half0\nlo\nhalf\n');
         await driver.close();

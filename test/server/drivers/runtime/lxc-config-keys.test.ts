@@ -24,6 +24,7 @@ import { UserNamespaces } from '../../../../server/drivers/runtime/idmap/user-na
 import { silentLog } from '../../../../server/lib/log.ts';
 import { until } from '../../../support/until.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await lxcTestsMissing();
 if (missing !== undefined) console.log(`skipped: config keys in real containers: ${missing}`);
@@ -49,7 +50,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
   };
   const stop = (name: string): Promise<void> => driver.stop(name, { force: true }, never);
   const inside = async (name: string, script: string): Promise<string> => {
-    const result = await driver.exec(name, ['sh', '-c', script], {}, never);
+    const result = await execIn(driver, name, ['sh', '-c', script]);
     return `${result.stdout}${result.stderr}`.trim();
   };
 
@@ -386,7 +387,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     const runOnce = async (run: RunConfig, look: string): Promise<string> => {
       await shifting.start(run, never);
       try {
-        const result = await shifting.exec(run.name, ['sh', '-c', look], {}, never);
+        const result = await execIn(shifting, run.name, ['sh', '-c', look]);
         return `${result.stdout}${result.stderr}`.trim();
       } finally {
         await shifting.stop(run.name, { force: true }, never);

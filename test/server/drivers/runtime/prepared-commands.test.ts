@@ -6,6 +6,7 @@ import type { PreparedCommand, RuntimeCommand, RuntimeDriver } from '../../../..
 import { readCommandLine } from '../../../../server/drivers/runtime/host/proc.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
 import { until } from '../../../support/until.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await lxcTestsMissing();
 if (missing !== undefined) console.log(`skipped: prepared commands: ${missing}`);
@@ -51,7 +52,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
       .map(Number)
       .filter((pid) => readCommandLine(pid).includes(`-o ${harness.paths.lxcPath}/.gate-`));
   const inside = async (script: string): Promise<string> =>
-    (await driver.exec('c1', ['sh', '-c', script], {}, never)).stdout.trim();
+    (await execIn(driver, 'c1', ['sh', '-c', script])).stdout.trim();
   const output = async (prepared: PreparedCommand): Promise<string> => {
     const process = await prepared.begin(never);
     process.stderr?.resume();

@@ -7,6 +7,7 @@ import { openSimRuntime, type SimRuntime } from '../../../../server/drivers/runt
 import { runtimeConformance } from '../../../conformance/runtime.ts';
 import { simHarness } from '../../../support/drivers/runtime-sim.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 runtimeConformance('the simulated runtime', simHarness);
 
@@ -99,7 +100,7 @@ describe('the simulation in particular', () => {
     writeFileSync(join(base, 'etc/motd'), 'hi\n');
     symlinkSync('/etc/hostname', join(base, 'etc/out'));
     await sim.start(runOf('a'), never);
-    const cat = async (path: string): Promise<string> => (await sim.exec('a', ['cat', path], {}, never)).stdout;
+    const cat = async (path: string): Promise<string> => (await execIn(sim, 'a', ['cat', path])).stdout;
     expect(await cat('/etc/motd')).toBe('hi\n');
     expect(await cat('../etc/motd')).toBe('hi\n');
     expect(await cat('/etc/out')).toBe('');

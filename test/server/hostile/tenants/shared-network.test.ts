@@ -26,9 +26,9 @@ import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
-const never = new AbortController().signal;
 
 describe.skipIf(missing !== undefined)('a network that two restricted projects share', () => {
   const bridge = 'gtysn0';
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
   const urlOf = (who: Who, rest = ''): string => `/1.0/containers/${who}${rest}?project=${projectOf[who]}`;
   const pidOf = (who: Who): number => real.host.runtime.probe(keyOf(who)).initPid ?? 0;
   const sh = async (who: Who, script: string): Promise<{ code: number; out: string }> => {
-    const { exitCode, stdout, stderr } = await real.host.runtime.exec(keyOf(who), ['sh', '-c', script], {}, never);
+    const { exitCode, stdout, stderr } = await execIn(real.host.runtime, keyOf(who), ['sh', '-c', script]);
     return { code: exitCode, out: `${stdout}${stderr}` };
   };
   const state = async (who: Who, action: string, more: object = {}): Promise<void> => {

@@ -20,10 +20,10 @@ import { fakeCheckpoint, type FakeCheckpoint } from '../../../support/drivers/fa
 import { buildBusyboxImage } from '../../../support/images/busybox.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
 const criu = process.env['GANTRY_TEST_CRIU'];
-const never = new AbortController().signal;
 const config = { 'raw.lxc': 'lxc.console.path = none' };
 
 describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   };
   const home = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
   const read = async (name: string, file: string): Promise<string> =>
-    (await daemon.host.runtime.exec(name, ['cat', file], {}, never)).stdout.trim();
+    (await execIn(daemon.host.runtime, name, ['cat', file])).stdout.trim();
   const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
 
   test('stop and restore a container with all its resources', async () => {
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect(readdirSync(home(name))).not.toContain('state');
     await until(async () => Number(await read(name, '/count')) > counted);
     expect(await read(name, '/proc/1/comm')).toBe('init');
-    expect((await daemon.host.runtime.exec(name, ['ls', '/dev/lxd'], {}, never)).stdout).toBe('sock\n');
+    expect((await execIn(daemon.host.runtime, name, ['ls', '/dev/lxd'])).stdout).toBe('sock\n');
     await daemon.restart();
     expect(await get(name)).toMatchObject({ status: 'Running' });
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
@@ -111,11 +111,11 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
     const then = join(daemon.dir, `storage-pools/default/containers-snapshots/${name}/then`);
     expect(readdirSync(then)).toContain('state');
-    await daemon.host.runtime.exec(name, ['touch', '/later'], {}, never);
+    await execIn(daemon.host.runtime, name, ['touch', '/later']);
     const restored = await daemon.run('PUT', `/1.0/containers/${name}`, { restore: 'then', stateful: true });
     expect(restored.err).toBe('');
     expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
-    expect((await daemon.host.runtime.exec(name, ['ls', '/later'], {}, never)).exitCode).not.toBe(0);
+    expect((await execIn(daemon.host.runtime, name, ['ls', '/later'])).exitCode).not.toBe(0);
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 

@@ -19,6 +19,7 @@ import {
 } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild } from '../../../support/daemons/child-process.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { execIn } from '../../../support/drivers/exec-in.ts';
 
 const missing = await realRuntimeMissing();
 const isolated = { 'security.idmap.isolated': 'true' };
@@ -270,12 +271,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'start')).err).toBe('');
   };
   const inside = async (name: string, command: string): Promise<string> => {
-    const result = await daemon.host.runtime.exec(
-      name,
-      ['/bin/sh', '-c', `${command} 2>&1`],
-      {},
-      new AbortController().signal,
-    );
+    const result = await execIn(daemon.host.runtime, name, ['/bin/sh', '-c', `${command} 2>&1`]);
     return result.stdout.trim();
   };
   const kernelSees = (name: string, kind: 'uid' | 'gid'): string =>
