@@ -22,14 +22,13 @@ export interface TrustStore {
   readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
   /** The authority in server.ca suffices for trust. */
   readonly trustsAuthority?: () => boolean;
-  /** The certificate of the daemon, or of all members of the cluster. */
-  readonly own?: string;
-  /** Another certificate that a member may have while the cluster changes it. */
+  /** A certificate of the daemon, or of the members of the cluster: they may have two while the cluster changes it. */
   readonly isOfMember?: (fingerprint: string) => boolean;
   /** The user of a checked token; undefined for any other, or an expired one. */
   readonly userOf?: (bearer: string) => OidcUser | undefined;
 }
 
+/** What the connection proves about its caller. */
 export interface CallerFacts {
   readonly class: CallerClass;
   /** SHA-256 of the certificate, hexadecimal; absent without one. */
@@ -44,8 +43,6 @@ export interface CallerFacts {
   readonly internal?: boolean;
   /** The certificate may only read metrics: its client is untrusted otherwise. */
   readonly isForMetrics?: boolean;
-  /** Why a presented certificate is not accepted, for logs. */
-  readonly refused?: 'unknown' | 'not yet valid' | 'expired' | 'unreadable';
 }
 
 /** Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides, or its signer: the fingerprint covers every byte
@@ -57,13 +54,11 @@ export function identifyCaller(connection: ConnectionFacts, trust: TrustStore, n
   if (der === undefined || der.length === 0) return { class: 'guest' };
   const facts = factsOf(der);
   const { fingerprint } = facts;
-  const internal = trust.own === fingerprint || trust.isOfMember?.(fingerprint) === true;
+  const internal = trust.isOfMember?.(fingerprint) === true;
   if (trust.isForMetrics?.(fingerprint) === true) return metricsCaller(facts, trust, now);
   const isSigned = connection.isVerified === true && trust.trustsAuthority?.() === true;
-  if (!internal && !isSigned && !trust.isTrusted(fingerprint))
-    return { class: 'untrusted', fingerprint, refused: 'unknown' };
-  const refused = outsideValidity(facts, now);
-  if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
+  const isKnown = internal || isSigned || trust.isTrusted(fingerprint);
+  if (!isKnown || !isValidAt(facts, now)) return { class: 'untrusted', fingerprint };
   if (internal) return { class: 'trusted', fingerprint, internal };
   const projects = trust.projectsOf?.(fingerprint);
   return projects === undefined ? { class: 'trusted', fingerprint } : { class: 'restricted', fingerprint, projects };
@@ -72,8 +67,7 @@ export function identifyCaller(connection: ConnectionFacts, trust: TrustStore, n
 /** Even if an authority vouches for it: the trust store's entry restricts it. */
 function metricsCaller(facts: CertificateFacts, trust: TrustStore, now: Date): CallerFacts {
   const { fingerprint } = facts;
-  const refused = outsideValidity(facts, now);
-  if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
+  if (!isValidAt(facts, now)) return { class: 'untrusted', fingerprint };
   const projects = trust.projectsOf?.(fingerprint);
   const restriction = projects === undefined ? {} : { projects };
   return { class: 'untrusted', fingerprint, isForMetrics: true, ...restriction };
@@ -118,8 +112,5 @@ function validityOf(der: Uint8Array): CertificateFacts['validity'] {
   }
 }
 
-function outsideValidity({ validity }: CertificateFacts, now: Date): CallerFacts['refused'] {
-  if (validity === undefined) return 'unreadable';
-  if (now.getTime() < validity.fromMs) return 'not yet valid';
-  return now.getTime() > validity.toMs ? 'expired' : undefined;
-}
+const isValidAt = ({ validity }: CertificateFacts, now: Date): boolean =>
+  validity !== undefined && validity.fromMs <= now.getTime() && now.getTime() <= validity.toMs;

@@ -1,8 +1,8 @@
 // The identity of a caller: collects the facts that its connection proves, for the auth room's decision.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
+import type { CallerFacts, ConnectionFacts } from '../auth/identify.ts';
 import type { Caller } from '../services/shared/caller.ts';
 import { forwardedCaller, isForwarded } from './forwarded.ts';
 
@@ -18,23 +18,7 @@ export interface Identity {
   readonly isForMetrics?: boolean;
 }
 
-/** The auth room's decision on a connection: class and, with a certificate, its fingerprint. */
-export type Identify = (connection: {
-  readonly transport: 'unix' | 'tls';
-  readonly peerCertificate?: Uint8Array;
-  readonly isVerified?: boolean;
-  readonly bearer?: string;
-}) => {
-  readonly class: CallerClass;
-  readonly fingerprint?: string;
-  readonly projects?: readonly string[];
-  readonly user?: string;
-  readonly subject?: string;
-  /** It has a member's certificate. */
-  readonly internal?: boolean;
-  /** Its certificate may only read metrics. */
-  readonly isForMetrics?: boolean;
-};
+export type Identify = (connection: ConnectionFacts) => CallerFacts;
 
 /** Tokens in the headers of requests (`BearerTokens` of the auth room). */
 export interface Bearers {

@@ -2,8 +2,7 @@
 import { durationMs } from './durations.ts';
 import type { WrittenApproval } from '../tenancy/approval-schema.ts';
 import { approvalLevels, type ApprovalRule } from './config.ts';
-
-type Report = (path: string, message: string, remedy?: string) => void;
+import type { Report } from './report.ts';
 
 const [dayMs, leastMs, maxMs] = [86_400_000, 60_000, 30 * 86_400_000];
 

@@ -10,6 +10,7 @@ import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
 import type { AuthConfig, ControllerConfig } from './config.ts';
+import { reportInto, type Report } from './report.ts';
 import { checkGenerators, readerOfGenerated } from './read-generators.ts';
 import { readOwnedSet } from './read-owned-set.ts';
 import { checkTenantSources, readTenant } from './read-tenants.ts';
@@ -62,8 +63,7 @@ const schemaFindings = (value: unknown): readonly Finding[] =>
 function resolved(file: string, written: ControllerFile): { config?: ControllerConfig; problems: readonly Finding[] } {
   const problems: Finding[] = [...checkNames(written)];
   const folder = dirname(resolve(file));
-  const report = (path: string, message: string, remedy?: string): void =>
-    void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
+  const report = reportInto(problems);
   checkTenantSources(written, report);
   checkGenerators(written, report);
   if ((written.sets ?? []).length + (written.generators ?? []).length === 0)
@@ -132,8 +132,6 @@ function withPaths({ tokens, oidc, grants }: AuthConfig, at: (path: string) => s
 
 const withTokenFile = (tracing: TracingConfig, at: (path: string) => string): TracingConfig =>
   tracing.tokenFile === undefined ? tracing : { ...tracing, tokenFile: at(tracing.tokenFile) };
-
-type Report = (path: string, message: string, remedy?: string) => void;
 
 /** Refuses a key that each copy of the state would have, too. */
 function checkStateKey(

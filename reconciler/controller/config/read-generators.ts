@@ -8,9 +8,8 @@ import type { ReadGenerated } from './config.ts';
 import { pushable } from './check-names.ts';
 import { readOwnedSet } from './read-owned-set.ts';
 import { readTenant } from './read-tenants.ts';
+import { reportInto, type Report } from './report.ts';
 import type { ControllerFile } from './schema.ts';
-
-type Report = (path: string, message: string, remedy?: string) => void;
 
 export function checkGenerators({ generators = [], sources }: ControllerFile, report: Report): void {
   const known = sources.map(({ name }) => name);
@@ -58,8 +57,7 @@ export function readerOfGenerated(file: ControllerFile, folder: string): ReadGen
   const notifications = (file.notifications ?? []).map(({ name }) => name);
   return (set, at) => {
     const problems: Finding[] = [];
-    const report: Report = (path, message, remedy) =>
-      void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
+    const report = reportInto(problems);
     const named = (path: string, what: string, name: string, known: readonly string[]): void => {
       if (!known.includes(name))
         problems.push(wrong('bad-config', path, `there is no ${what} ${name}${hint(name, known)}`));

@@ -1,6 +1,7 @@
 // Reads a written or generated set, together with the rules of its tenant.
 import type { Tenant } from '../tenancy/tenant.ts';
 import type { SetConfig } from './config.ts';
+import type { Report } from './report.ts';
 import { approvalOf } from './read-approval.ts';
 import { SetReader } from './read-set.ts';
 import { tenantOf } from './read-tenants.ts';
@@ -11,7 +12,7 @@ export interface Reading {
   readonly at: string;
   /** The folder of gantry.yaml. */
   readonly folder: string;
-  readonly report: (path: string, message: string, remedy?: string) => void;
+  readonly report: Report;
 }
 
 /** `tenants`: only those without a problem. */

@@ -16,12 +16,12 @@ import {
   type Window,
   type Windows,
 } from './config.ts';
+import type { Report } from './report.ts';
 import { durationMs } from './durations.ts';
 import { readApproval } from './read-approval.ts';
 import { readSecrets } from './read-secrets.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
 
-type Report = (path: string, message: string, remedy?: string) => void;
 interface WrittenWindows {
   readonly allow?: readonly WrittenWindow[];
   readonly deny?: readonly WrittenWindow[];

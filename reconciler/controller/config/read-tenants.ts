@@ -4,6 +4,7 @@ import { projectConfigProblems } from '../../../server/api/project/project-confi
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { readApproval } from './read-approval.ts';
+import type { Report } from './report.ts';
 import type { ControllerFile, WrittenSet } from './schema.ts';
 import { namesKind } from '../tenancy/fits.ts';
 import { restrictionKey } from '../tenancy/restriction-breaches.ts';
@@ -20,8 +21,6 @@ const ruleNames = [
   'keys',
   'restrictions',
 ] as const;
-
-type Report = (path: string, message: string, remedy?: string) => void;
 
 /** Undefined: the tenant is trusted. `folder`: the folder of gantry.yaml. */
 export function readTenant(written: WrittenTenant, at: string, folder: string, report: Report): Tenant | undefined {
