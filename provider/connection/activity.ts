@@ -1,15 +1,9 @@
 // Tracks the writes of a provider to a server during one apply: whether they have begun, and how long ago the last one ended.
 
 export class Activity {
-  readonly #nowMs: () => number;
   #running = 0;
-  #endedMs: number;
+  #endedMs = Date.now();
   #hasWritten = false;
-
-  constructor(nowMs: () => number = Date.now) {
-    this.#nowMs = nowMs;
-    this.#endedMs = nowMs();
-  }
 
   /** False while Terraform plans. After the first write Terraform only repeats plans, which must have the same result. */
   get hasWritten(): boolean {
@@ -23,12 +17,12 @@ export class Activity {
       return await write();
     } finally {
       this.#running -= 1;
-      this.#endedMs = this.#nowMs();
+      this.#endedMs = Date.now();
     }
   }
 
   /** Milliseconds since the last write ended; 0 while one is running. */
   quietMs(): number {
-    return this.#running > 0 ? 0 : this.#nowMs() - this.#endedMs;
+    return this.#running > 0 ? 0 : Date.now() - this.#endedMs;
   }
 }

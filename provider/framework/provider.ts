@@ -116,11 +116,6 @@ export const resource =
   <A extends Attributes>(definition: Resource<A, C>): AnyResource<C> =>
     definition;
 
-export const dataSource =
-  <C>() =>
-  <A extends Attributes>(definition: DataSource<A, C>): AnyDataSource<C> =>
-    definition;
-
 export interface Configured<C> {
   readonly client: C;
   close(): Promise<void>;

@@ -79,8 +79,8 @@ export class ControllerError extends Error {
   override readonly name = 'ControllerError';
   readonly problem: ControllerProblem;
 
-  constructor(problem: ControllerProblem, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(problem: ControllerProblem, message: string) {
+    super(message);
     this.problem = problem;
   }
 }

@@ -41,7 +41,7 @@ export async function hostsFor(
   return { hosts, diagnostics };
 }
 
-export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<StartResult> {
+export async function startEngine(config: ControllerConfig, hub: Hub): Promise<StartResult> {
   const { hosts, diagnostics } = await hostsFor(config);
   if (hosts === undefined) return { diagnostics };
   const context = {
@@ -65,7 +65,7 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
     completed,
     open: (entry) => openSource(entry, context),
     hub,
-    notifier: notifier ?? openNotifier(config, hub),
+    notifier: openNotifier(config, hub),
     nowMs: Date.now,
   });
   await engine.start();

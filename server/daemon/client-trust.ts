@@ -1,5 +1,4 @@
 // Which clients this daemon trusts, and what to end when it no longer trusts one: connections, streams and operations.
-import type { Socket } from 'node:net';
 import { isTrue } from '../api/container/container-config.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import { identifyCaller, type TrustStore } from '../auth/identify.ts';
@@ -67,10 +66,9 @@ export class ClientTrust {
     if (!this.isOfMember(fingerprint) && !(this.#isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
   };
 
-  /** `asking`: the connection that requested the end, which still gets its answer. */
-  readonly end = (fingerprint: string, asking?: Socket): void => {
+  readonly end = (fingerprint: string): void => {
     this.#base.operations.revoke(fingerprint);
-    this.peers.end(fingerprint, asking);
+    this.peers.end(fingerprint);
   };
 
   /** Follows the config, other members and removals of members: closes what a client has open when it loses the trust. */

@@ -4,10 +4,6 @@ export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
   readonly #sharing = new Map<string, Set<Promise<unknown>>>();
 
-  isBusy(key: string): boolean {
-    return this.#tails.has(key);
-  }
-
   /** Runs `work` after all earlier work on `key` has ended (successfully or not). */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();

@@ -1,36 +1,9 @@
-// Generates, hides, hashes and compares secrets; callers decide when one is needed.
+// Generates, hashes and compares secrets; callers decide when one is needed.
 import { hash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
-import { inspect } from 'node:util';
 import { ConcurrencyLimit } from './shared/concurrency-limit.ts';
 
-const mask = '***';
-
-/** Text that is never shown by accident: printing, logging, templates and JSON give ***. */
-export class Secret {
-  readonly #text: string;
-  constructor(text: string) {
-    this.#text = text;
-  }
-  /** The text itself, for the one place that needs it. */
-  reveal(): string {
-    return this.#text;
-  }
-  equals(other: string | Secret): boolean {
-    return sameSecret(this.#text, typeof other === 'string' ? other : other.reveal());
-  }
-  toString(): string {
-    return mask;
-  }
-  toJSON(): string {
-    return mask;
-  }
-  [inspect.custom](): string {
-    return mask;
-  }
-}
-
-/** Hexadecimal, by default of 256 random bits: for operation websockets and image links. */
-export const randomSecret = (bytes = 32): string => randomBytes(bytes).toString('hex');
+/** Hexadecimal of 256 random bits: for operation websockets and image links. */
+export const randomSecret = (): string => randomBytes(32).toString('hex');
 
 /** Takes the same time wherever the texts differ, also if their lengths do. */
 export function sameSecret(a: string, b: string): boolean {

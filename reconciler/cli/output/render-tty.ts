@@ -3,9 +3,10 @@ import type { Paint } from './paint.ts';
 import { renderElapsed, words, type Progress } from './progress.ts';
 
 const barWidth = 20;
+const maxRows = 12;
 
 /** No line is wider than `columns`, so that moving the cursor up by their count reaches the first. */
-export function renderFrame(progress: Progress, nowMs: number, columns: number, paint: Paint, maxRows = 12): string[] {
+export function renderFrame(progress: Progress, nowMs: number, columns: number, paint: Paint): string[] {
   const shown = progress.rows.slice(0, maxRows).map((row) => {
     const head = `${row.step.address}: ${words[row.step.action].doing}...`;
     const elapsed = `[${renderElapsed(nowMs - row.startedMs)}]`;

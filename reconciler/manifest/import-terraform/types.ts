@@ -198,11 +198,7 @@ export const resourceRows: Readonly<Record<string, TypeRow>> = {
 /** Types whose state cannot be moved: it is removed there and imported here. */
 export const movesNoState: ReadonlySet<string> = new Set(['server']);
 
-const looked = (target: string, same: readonly string[], gone: TypeRow['gone'] = {}): TypeRow => ({
-  target,
-  same,
-  gone,
-});
+const looked = (target: string, same: readonly string[]): TypeRow => ({ target, same, gone: {} });
 
 export const dataRows: Readonly<Record<string, TypeRow>> = {
   instance: looked('gantry_container', ['name', 'project', 'remote']),

@@ -110,14 +110,14 @@ export const api = {
   logIn: (token: string) => post<Session>('/api/v1/session', { token }),
   logOut: () => call<void>('/api/v1/session', { method: 'DELETE' }),
 
-  overview: (signal?: AbortSignal) => call<Overview>('/api/v1/overview', withSignal(signal)),
+  overview: () => call<Overview>('/api/v1/overview'),
   objectPage: (set: string, after: string | undefined, signal?: AbortSignal) =>
     call<ObjectPage>(inSet(set, 'objects') + query({ after, limit: 20_000 }), withSignal(signal)),
   object: (set: string, host: string, address: string, signal?: AbortSignal) =>
     call<ObjectDetail>(inSet(set, 'object') + query({ host, address }), withSignal(signal)),
   drift: (set: string, signal?: AbortSignal) => call<readonly DriftRecord[]>(inSet(set, 'drift'), withSignal(signal)),
   history: (set: string, signal?: AbortSignal) => call<readonly RunRecord[]>(inSet(set, 'history'), withSignal(signal)),
-  operations: (signal?: AbortSignal) => call<readonly Operation[]>('/api/v1/operations', withSignal(signal)),
+  operations: () => call<readonly Operation[]>('/api/v1/operations'),
   search: (words: string, signal?: AbortSignal) =>
     call<SearchResult>(`/api/v1/search${query({ words })}`, withSignal(signal)),
   timeline: (filter: { readonly set?: string; readonly host?: string }, signal?: AbortSignal) =>

@@ -14,23 +14,18 @@ import { CutOffError } from './tar-blocks.ts';
 import { hasKernelAcls } from './tar-acls.ts';
 import { readTar } from './tar-reader.ts';
 
+/** Each costs memory during the inspection. */
+const maxEntries = 2_000_000;
+
 export interface InspectOptions {
   /** Where it would be unpacked: its free space is the limit. */
   readonly targetDir?: string;
   /** A further limit; default none. */
   readonly maxUnpackedBytes?: number;
-  /** Default 2 million; each costs memory during the inspection. */
-  readonly maxEntries?: number;
 }
 
 export interface ImageInspection {
   readonly metadata: ImageMetadata;
-  readonly unpackedBytes: number;
-  readonly entries: number;
-  /** The format of the root file system. */
-  readonly format: ImageFormat;
-  /** Device nodes in the image. They are never unpacked: the guest could use them on the host. */
-  readonly deviceEntries: readonly string[];
   /** ACLs as LXD writes them, which tar cannot read. */
   readonly kernelAcls: boolean;
 }
@@ -46,39 +41,23 @@ export async function inspectImage(
   const role = files.rootfsPath === undefined ? 'unified' : 'metadata';
   const first = await inspectFile(files.metadataPath, role, limits, signal);
   const metadata = await parseMetadata((first.metadata ?? Buffer.alloc(0)).toString('utf8'));
-  const { totals, format, kernelAcls } = first;
-  if (files.rootfsPath === undefined)
-    return {
-      metadata,
-      unpackedBytes: totals.bytes,
-      entries: totals.entries,
-      format,
-      deviceEntries: totals.devices,
-      kernelAcls,
-    };
+  const { totals, kernelAcls } = first;
+  if (files.rootfsPath === undefined) return { metadata, kernelAcls };
   const left = { bytes: limits.bytes - totals.bytes, entries: limits.entries - totals.entries };
   const second = await inspectFile(files.rootfsPath, 'rootfs', left, signal);
-  return {
-    metadata,
-    unpackedBytes: totals.bytes + second.totals.bytes,
-    entries: totals.entries + second.totals.entries,
-    format: second.format,
-    deviceEntries: second.totals.devices,
-    kernelAcls: second.kernelAcls,
-  };
+  return { metadata, kernelAcls: second.kernelAcls };
 }
 
 async function limitsOf(options: InspectOptions): Promise<EntryLimits> {
   const free = options.targetDir === undefined ? undefined : await freeSpace(options.targetDir);
   return {
     bytes: Math.min(options.maxUnpackedBytes ?? Number.MAX_SAFE_INTEGER, free?.bytes ?? Number.MAX_SAFE_INTEGER),
-    entries: Math.min(options.maxEntries ?? 2_000_000, free?.inodes ?? Number.MAX_SAFE_INTEGER),
+    entries: Math.min(maxEntries, free?.inodes ?? Number.MAX_SAFE_INTEGER),
   };
 }
 
 interface FileInspection {
   readonly totals: EntryTotals;
-  readonly format: ImageFormat;
   readonly kernelAcls: boolean;
   readonly metadata?: Buffer;
 }
@@ -92,11 +71,9 @@ async function inspectFile(
   const what = role === 'unified' ? 'image' : `${role} of the image`;
   const format = await detectFormat(path, what);
   try {
-    const found =
-      format === 'squashfs'
-        ? await inspectSquashfs(path, role, limits, signal)
-        : await inspectTar(path, format, role, limits, signal);
-    return { ...found, format };
+    return format === 'squashfs'
+      ? await inspectSquashfs(path, role, limits, signal)
+      : await inspectTar(path, format, role, limits, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof DriverError && error.code !== 'Failed') throw error;
@@ -115,7 +92,7 @@ async function inspectTar(
   role: ArchiveRole,
   limits: EntryLimits,
   signal: AbortSignal,
-): Promise<Omit<FileInspection, 'format'>> {
+): Promise<FileInspection> {
   const check = createEntryCheck(role, limits);
   let metadata: Buffer | undefined;
   let entries = 0;
@@ -187,7 +164,7 @@ async function inspectSquashfs(
   role: ArchiveRole,
   limits: EntryLimits,
   signal: AbortSignal,
-): Promise<Omit<FileInspection, 'format'>> {
+): Promise<FileInspection> {
   const check = createEntryCheck(role, limits);
   let hasMetadata = false;
   for await (const entry of listSquashfs(path, signal)) {

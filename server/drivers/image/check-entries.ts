@@ -18,8 +18,6 @@ const isBackup = (role: ArchiveRole): boolean => role === 'volume' || role === '
 export interface EntryTotals {
   readonly entries: number;
   readonly bytes: number;
-  /** Names (as in the archive) of device nodes, which are never unpacked. */
-  readonly devices: readonly string[];
 }
 
 export interface EntryCheck {
@@ -29,16 +27,16 @@ export interface EntryCheck {
   finish(): EntryTotals;
 }
 
+/** Device nodes are never unpacked: the guest could use them on the host. */
 const maxDevices = 10_000;
 /** Linux's limit; each directory in the path costs time. */
 const maxPathBytes = 4096;
 
 export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryCheck {
   const seen = new Map<string, EntryKind>();
-  const devices: string[] = [];
   /** By path: symbolic links that would replace a later member. */
   const lateLinks = new Map<string, string>();
-  let [entries, bytes] = [0, 0];
+  let [entries, bytes, devices] = [0, 0, 0];
 
   function checkRoom(entry: ArchiveEntry): void {
     entries += 1;
@@ -122,8 +120,8 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
         throw invalid(`${shownName(entry.name)} is there twice, as ${before} and as ${entry.kind}`);
       seen.set(path, kind);
       if (entry.kind === 'symbolic link' && isMadeLast(entry.link)) lateLinks.set(path, entry.link);
-      if (!isBackup(role) && (kind === 'character device' || kind === 'block device')) devices.push(entry.name);
-      if (devices.length > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
+      if (!isBackup(role) && (kind === 'character device' || kind === 'block device')) devices += 1;
+      if (devices > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
       return path;
     },
     finish() {
@@ -131,7 +129,7 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
         throw invalid('it has no metadata.yaml');
       if ((role === 'unified' || role === 'volume') && !seen.has('rootfs')) throw invalid('it has no rootfs');
       if (role === 'rootfs' && entries === 0) throw invalid('its root file system is empty');
-      return { entries, bytes, devices };
+      return { entries, bytes };
     },
   };
 }

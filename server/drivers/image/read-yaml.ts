@@ -3,12 +3,12 @@ import { DriverError } from '../driver-error.ts';
 import { parseAside } from '../parse-in-thread.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
-/** `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
-export async function readYaml(text: string, what: string, signal?: AbortSignal): Promise<unknown> {
+/** `what` names the text in messages. Throws DriverError Invalid. */
+export async function readYaml(text: string, what: string): Promise<unknown> {
   const { isSmallYaml, parseYaml } = await import('./yaml-parser.ts');
   if (!isSmallYaml(text)) {
     const bytes = new TextEncoder().encode(text);
-    return (await parseAside({ job: 'yaml', bytes }, what, signal))[0];
+    return (await parseAside({ job: 'yaml', bytes }, what))[0];
   }
   try {
     return parseYaml(text);

@@ -39,10 +39,10 @@ export class PeerConnections {
     return ended;
   }
 
-  /** Closes all of them, whatever their use. `asking`: the connection of this request, which ends after its answer. */
-  end(fingerprint: string, asking?: Socket): void {
+  /** Closes all of them, whatever their use; exempt ones end after their answer. */
+  end(fingerprint: string): void {
     for (const socket of this.#sockets.get(fingerprint) ?? []) {
-      if (socket !== asking && !this.#exempt.has(socket)) socket.destroy();
+      if (!this.#exempt.has(socket)) socket.destroy();
       else if (!this.#ending.has(socket)) this.#endSoon(socket);
     }
   }

@@ -11,14 +11,10 @@ export { Callable, type Value } from './values.ts';
 export { TemplateError } from './syntax.ts';
 
 /** Some 50 ms at most. */
-export const defaultLimits: RenderLimits = { work: 300_000, outputBytes: 1024 * 1024 };
+const limits: RenderLimits = { work: 300_000, outputBytes: 1024 * 1024 };
 
 /** `context`: plain data and Callables. Throws TemplateError with the line of the mistake. */
-export function renderTemplate(
-  source: string,
-  context: Readonly<Record<string, unknown>>,
-  limits: RenderLimits = defaultLimits,
-): string {
+export function renderTemplate(source: string, context: Readonly<Record<string, unknown>>): string {
   const statements = parseTemplate(source);
   const budget = new Budget(limits);
   const range = new Callable((args) => rangeOf(args, budget));

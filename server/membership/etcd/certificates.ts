@@ -35,8 +35,8 @@ export interface EtcdIssuers {
   readonly shown: EtcdIssuer;
 }
 
-export const onlyIssuer = (keyPem: string, generation = 0): EtcdIssuers => {
-  const shown = { generation, keyPem };
+export const onlyIssuer = (keyPem: string): EtcdIssuers => {
+  const shown = { generation: 0, keyPem };
   return { trusted: [shown], shown };
 };
 
@@ -77,9 +77,8 @@ export async function writeEtcdCertificates(
   dir: string,
   issuers: EtcdIssuers,
   member: { readonly name: string; readonly hosts: readonly string[] },
-  now = new Date(),
 ): Promise<EtcdTlsFiles> {
-  const { caPem, certPem, keyPem } = await makeEtcdCertificates(issuers, member, now);
+  const { caPem, certPem, keyPem } = await makeEtcdCertificates(issuers, member, new Date());
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const files = { ca: join(dir, 'ca.crt'), cert: join(dir, 'member.crt'), key: join(dir, 'member.key') };
   await writeDurably(files.ca, caPem, 0o600);

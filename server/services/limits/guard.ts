@@ -3,7 +3,6 @@
 import { AppError, errors } from '../../api/errors.ts';
 import type { ProjectProblem, SubjectKind } from '../../api/project/project-contents.ts';
 import { isLimited, newProjectProblems } from '../../api/project/project-problems.ts';
-import type { ResolvePath } from '../../api/project/project-restrictions.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Kind } from '../../records/documents.ts';
@@ -16,7 +15,7 @@ import { resolveOnHost } from './host-paths.ts';
 import { RecordView } from './view.ts';
 
 export const projectGuard =
-  (records: Records, resolve: ResolvePath = resolveOnHost): Guard =>
+  (records: Records): Guard =>
   (changes, others) => {
     if (!changes.puts.some((put) => isRelevant(records, put))) return;
     const before = new RecordView(records, others);
@@ -33,7 +32,7 @@ export const projectGuard =
       )
         changes.require('projects', project);
       const then = contentsOf(after, project);
-      const problems = then === undefined ? [] : newProjectProblems(contentsOf(before, project), then, resolve);
+      const problems = then === undefined ? [] : newProjectProblems(contentsOf(before, project), then, resolveOnHost);
       if (problems.length > 0) throw refusal(project, changes, problems);
     }
   };

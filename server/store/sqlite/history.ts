@@ -11,7 +11,6 @@ const freePagesKept = 256;
 
 export class SqliteHistory {
   readonly #limits: HistoryLimits;
-  readonly #nowMs: () => number;
   readonly #db: SqliteConnection;
   readonly #remove: Statement;
   /** The revision at some past moments; revisions of earlier runs count from the start. */
@@ -20,10 +19,9 @@ export class SqliteHistory {
   #agedRev: Rev = 0;
   #hasLeftovers = true;
 
-  constructor(db: SqliteConnection, limits: HistoryLimits, nowMs: () => number = () => performance.now()) {
+  constructor(db: SqliteConnection, limits: HistoryLimits) {
     this.#db = db;
     this.#limits = limits;
-    this.#nowMs = nowMs;
     this.#remove = db.prepare(
       'DELETE FROM ev WHERE rowid IN (SELECT rowid FROM ev WHERE rev < ? ORDER BY rev LIMIT ?)',
     );
@@ -62,7 +60,7 @@ export class SqliteHistory {
 
   #noteAge(rev: Rev): void {
     const { maxAgeMs } = this.#limits;
-    const nowMs = this.#nowMs();
+    const nowMs = performance.now();
     const newest = this.#ages.at(-1);
     if (newest === undefined || nowMs - newest.atMs >= maxAgeMs / 20) this.#ages.push({ rev, atMs: nowMs });
     const young = this.#ages.findIndex(({ atMs }) => nowMs - atMs < maxAgeMs);

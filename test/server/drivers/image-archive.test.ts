@@ -89,7 +89,6 @@ describe('a strange but honest image is accepted', () => {
       ),
     );
     const found = await inspectImage(files, { targetDir: base }, signal);
-    expect(found).toMatchObject({ entries: 10, format: 'tar', deviceEntries: [] });
     expect(found.metadata).toMatchObject({ architecture: 'x86_64', creation_date: 1_700_000_000, expiry_date: 0 });
     const target = await mkdtemp(join(base, 'target-'));
     await chmod(target, 0o700);
@@ -123,7 +122,7 @@ describe('a strange but honest image is accepted', () => {
     expect(found.metadata.templates['/a']?.when).toEqual(['bogus', 'create']);
   });
 
-  test('device nodes are counted and not unpacked', async () => {
+  test('device nodes are accepted and not unpacked', async () => {
     const files = await stored(
       tarOf(
         metadataFile,
@@ -134,8 +133,7 @@ describe('a strange but honest image is accepted', () => {
         { name: 'rootfs/dev/pipe', flag: '6' },
       ),
     );
-    const found = await inspectImage(files, {}, signal);
-    expect(found.deviceEntries).toEqual(['rootfs/dev/null', 'rootfs/dev/sda']);
+    await inspectImage(files, {}, signal);
     const target = await mkdtemp(join(base, 'target-'));
     await unpackImage(files, target, { asRoot: isRoot }, signal);
     expect(await readdir(join(target, 'rootfs/dev'))).toEqual(['pipe']);
@@ -182,17 +180,12 @@ describe.skipIf(noBusybox !== undefined)('an image packed as', () => {
       },
     });
     const found = await inspectImage(image, { targetDir: base }, signal);
-    expect(found.format).toBe(
-      { none: 'tar', zstd: 'tar.zst', squashfs: 'squashfs' }[compression as string] ?? `tar.${compression}`,
-    );
     expect(found.metadata.templates['/etc/hostname']).toEqual({
       when: ['create', 'copy'],
       create_only: false,
       template: 'hostname.tpl',
       properties: {},
     });
-    expect(found.unpackedBytes).toBeGreaterThan(1_000_000);
-    expect(found.deviceEntries.length).toBe(isRoot ? 1 : 0);
     expect(await fingerprintImage(image, signal)).toBe(image.fingerprint);
 
     const target = await mkdtemp(join(base, 'target-'));

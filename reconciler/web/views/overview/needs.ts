@@ -35,8 +35,7 @@ export function needsOf({ sets, hosts, sources }: Overview): readonly Need[] {
   ];
 }
 
-const onSet = ({ name }: SetStatus, part?: string): readonly string[] =>
-  part === undefined ? ['sets', name] : ['sets', name, part];
+const onSet = ({ name }: SetStatus): readonly string[] => ['sets', name];
 
 function approvalOf(set: SetStatus): readonly Need[] {
   const { name, pruneGate, approvalGate } = set;

@@ -12,12 +12,12 @@ export const poolTagsOf = ({ tags }: Group): readonly string[] => tags.filter((e
 const report = ['--reportformat', 'json', '--units', 'b', '--nosuffix'] as const;
 
 export const commands = {
-  groups: () => ['vgs', ...report, '--options', 'vg_name,vg_size,vg_free,vg_extent_size,vg_tags,lv_count'],
+  groups: () => ['vgs', ...report, '--options', 'vg_name,vg_size,vg_free,vg_tags,lv_count'],
   volumes: (group: string) => [
     'lvs',
     ...report,
     '--options',
-    'lv_name,lv_size,lv_tags,pool_lv,lv_attr,data_percent,metadata_percent',
+    'lv_name,lv_size,lv_tags,pool_lv,lv_attr,data_percent',
     group,
   ],
   devices: () => ['pvs', ...report, '--options', 'pv_name,vg_name'],
@@ -109,7 +109,6 @@ export interface Group {
   readonly name: string;
   readonly bytes: number;
   readonly free: number;
-  readonly extent: number;
   readonly tags: readonly string[];
   readonly volumes: number;
 }
@@ -123,7 +122,6 @@ export interface Logical {
   readonly isThinPool: boolean;
   /** How much of a thin pool is used, from 0 to 100. */
   readonly dataPercent: number;
-  readonly metadataPercent: number;
 }
 
 type Row = Readonly<Record<string, string>>;
@@ -141,7 +139,6 @@ export const groupsIn = (json: string): readonly Group[] =>
     name: row['vg_name'] ?? '',
     bytes: Number(row['vg_size']),
     free: Number(row['vg_free']),
-    extent: Number(row['vg_extent_size']),
     tags: listed(row['vg_tags']),
     volumes: Number(row['lv_count']),
   }));
@@ -154,7 +151,6 @@ export const logicalsIn = (json: string): readonly Logical[] =>
     pool: row['pool_lv'] === '' ? undefined : row['pool_lv'],
     isThinPool: row['lv_attr']?.startsWith('t') ?? false,
     dataPercent: Number(row['data_percent']),
-    metadataPercent: Number(row['metadata_percent']),
   }));
 
 /** Groups by the devices that they are on; a device without a group has an empty text. */

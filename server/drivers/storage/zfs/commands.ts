@@ -58,7 +58,7 @@ export const commands = {
     '-t',
     'filesystem,volume',
     '-o',
-    `name,used,avail,referenced,quota,refquota,mounted,${poolProperty},${madeProperty},${idProperty},volsize,${resizingProperty}`,
+    `name,used,avail,referenced,quota,refquota,${poolProperty},${madeProperty},${idProperty},volsize,${resizingProperty}`,
     '-r',
     ...(depth === undefined ? [] : ['-d', String(depth)]),
     dataset,
@@ -138,7 +138,6 @@ export interface Dataset {
   /** 0: none. */
   readonly quota: number;
   readonly refquota: number;
-  readonly isMounted: boolean;
   readonly pool: string | undefined;
   readonly isMade: boolean;
   readonly ids: string;
@@ -154,14 +153,13 @@ const set = (text = '-'): string | undefined => (text === '-' ? undefined : text
 
 export const datasetsIn = (stdout: string): readonly Dataset[] =>
   linesOf(stdout).map(
-    ([name = '', used, available, referenced, quota, refquota, mounted, pool, made, ids, bytes, resizing]) => ({
+    ([name = '', used, available, referenced, quota, refquota, pool, made, ids, bytes, resizing]) => ({
       name,
       used: Number(used),
       available: Number(available),
       referenced: Number(referenced),
       quota: Number(set(quota) ?? 0),
       refquota: Number(set(refquota) ?? 0),
-      isMounted: mounted === 'yes',
       pool: set(pool),
       isMade: made === 'yes',
       ids: set(ids) ?? '',

@@ -1,15 +1,15 @@
 // Joins small chunks of a stream into larger ones: each chunk costs time downstream.
 
-const usualBytes = 256 * 1024;
+const minBytes = 256 * 1024;
 
-/** The same bytes, in chunks of at least `size` bytes except the last. */
-export async function* gather(source: AsyncIterable<Buffer>, size = usualBytes): AsyncGenerator<Buffer> {
+/** The same bytes, in chunks of at least 256 KiB except the last. */
+export async function* gather(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = [];
   let bytes = 0;
   for await (const piece of source) {
     waiting.push(piece);
     bytes += piece.length;
-    if (bytes < size) continue;
+    if (bytes < minBytes) continue;
     yield waiting.length === 1 ? piece : Buffer.concat(waiting, bytes);
     waiting = [];
     bytes = 0;

@@ -106,13 +106,13 @@ describe('names of datasets', () => {
 describe('what the tools print', () => {
   test('datasets have their sizes, limits and properties', () => {
     const printed = [
-      'tank\t1462272\t216641536\t24576\t0\t0\tno\t0123456789abcdef\tyes\t-\t-\t-',
-      'tank/containers/web\t5242880\t1048576\t6291456\t8388608\t0\tyes\t0123456789abcdef\tyes\tcustom/one custom/two\t-\t-',
-      'tank/disk\t12288\t216641536\t12288\t-\t-\t-\t-\t-\t-\t33554432\tyes',
+      'tank\t1462272\t216641536\t24576\t0\t0\t0123456789abcdef\tyes\t-\t-\t-',
+      'tank/containers/web\t5242880\t1048576\t6291456\t8388608\t0\t0123456789abcdef\tyes\tcustom/one custom/two\t-\t-',
+      'tank/disk\t12288\t216641536\t12288\t-\t-\t-\t-\t-\t33554432\tyes',
     ];
     expect(datasetsIn(`${printed.join('\n')}\n`)).toEqual([
       expect.objectContaining({ name: 'tank', used: 1462272, available: 216641536, quota: 0, isMade: true, ids: '' }),
-      expect.objectContaining({ quota: 8388608, referenced: 6291456, isMounted: true, ids: 'custom/one custom/two' }),
+      expect.objectContaining({ quota: 8388608, referenced: 6291456, ids: 'custom/one custom/two' }),
       expect.objectContaining({ name: 'tank/disk', quota: 0, refquota: 0, pool: undefined, isMade: false }),
     ]);
     expect(datasetsIn(printed.join('\n')).map(({ volumeBytes, isResizing }) => [volumeBytes, isResizing])).toEqual([
