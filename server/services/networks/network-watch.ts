@@ -38,8 +38,12 @@ export class NetworkWatch {
   /** Each minute. */
   async look(): Promise<void> {
     const { records, locks } = this.#deps;
-    const ended = records.networks.list().filter(({ name, document }) => this.#hasEnded(name, document));
-    for (const name of new Set([...this.#problems.byName.keys(), ...ended.map((each) => each.name)]))
+    // A change under way starts and ends it itself, and a network with a known problem is brought up anyway.
+    const down = records.networks
+      .list()
+      .filter(({ name, document }) => document.lifecycle === 'ready' && !this.#problems.byName.has(name))
+      .filter(({ name, document }) => this.#dnsmasqOf(name, document) !== 'serving');
+    for (const name of new Set([...this.#problems.byName.keys(), ...down.map((each) => each.name)]))
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
         if (document === undefined) this.#problems.forget(name);
@@ -49,22 +53,21 @@ export class NetworkWatch {
 
   async #upAgain(name: string, document: NetworkDocument): Promise<void> {
     if (!this.#problems.byName.has(name)) {
+      const is = this.#dnsmasqOf(name, document);
       // Another change may have started it meanwhile.
-      if (!this.#hasEnded(name, document)) return;
-      this.#deps.log.warn(`The dnsmasq of the network ${name} has ended: it is started again`);
+      if (is === 'serving') return;
+      if (is === 'ended') this.#deps.log.warn(`The dnsmasq of the network ${name} has ended: it is started again`);
     }
     await this.#up(name, document);
   }
 
-  /** A change under way starts and ends it itself, and a network with a known problem is brought up anyway. */
-  #hasEnded(name: string, { config, lifecycle }: NetworkDocument): boolean {
+  /** Unknown: the network cannot be planned from its config. `up` says why. */
+  #dnsmasqOf(name: string, { config }: NetworkDocument): 'serving' | 'ended' | 'unknown' {
     const { records, network } = this.#deps;
-    if (lifecycle !== 'ready' || this.#problems.byName.has(name)) return false;
     try {
-      return !network.isServing(networkSpec(records, name, config));
+      return network.isServing(networkSpec(records, name, config)) ? 'serving' : 'ended';
     } catch {
-      // `up` says what is wrong with its config.
-      return true;
+      return 'unknown';
     }
   }
 

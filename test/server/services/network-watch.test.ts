@@ -5,7 +5,8 @@ import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { NetworkWatch, type NetworkWatchDeps } from '../../../server/services/networks/network-watch.ts';
 
-const documentOf = (lifecycle: string): NetworkDocument => ({ lifecycle, config: {} }) as unknown as NetworkDocument;
+const documentOf = (lifecycle: string, config = {}): NetworkDocument =>
+  ({ lifecycle, config }) as unknown as NetworkDocument;
 
 function watched(documents: Readonly<Record<string, NetworkDocument>>) {
   const [up, ended, warnings]: [string[], Set<string>, string[]] = [[], new Set(), []];
@@ -15,7 +16,7 @@ function watched(documents: Readonly<Record<string, NetworkDocument>>) {
     get: (name: string) => ({ name, document: documents[name] }),
   };
   const deps = {
-    records: { networks, networkAcls: { get: () => undefined, list: () => [] } },
+    records: { networks, networkAcls: { has: () => false, get: () => undefined, list: () => [] } },
     network: {
       isServing: ({ name }: { name: string }) => !ended.has(name),
       up: async ({ name }: { name: string }) => {
@@ -55,4 +56,12 @@ test('a dnsmasq that does not start again is a problem of its network until it d
   fail();
   await watch.look();
   expect([[...watch.problems], up.length, warnings.length]).toEqual([[], 3, 1]);
+});
+
+test('a network that cannot be planned from its config is a problem, not one whose dnsmasq has ended', async () => {
+  const { watch, up, warnings } = watched({ br0: documentOf('ready', { 'security.acls': 'gone' }) });
+  await watch.look();
+  await watch.look();
+  expect([up, warnings]).toEqual([[], []]);
+  expect([...watch.problems]).toEqual([['br0', expect.stringContaining('network ACL gone')]]);
 });
