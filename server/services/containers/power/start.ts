@@ -10,12 +10,13 @@ import { evacuateKeys } from '../shared/evacuate-keys.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from '../shared/checkpoint.ts';
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
+import { logFailure } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostVolumes, type HostVolumes } from '../../storage/host-volumes.ts';
 import { keepAddresses } from '../devices/keep-addresses.ts';
-import { readyContainer } from '../../shared/find-container.ts';
+import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from './container-drop-state.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
@@ -78,14 +79,37 @@ export async function startNow(
       ),
     );
     await followStart(deps, name, prepared);
-    await remember(deps, name, await volatileOf(deps, prepared, entry));
+    await volatileOf(deps, prepared, entry)
+      .then((volatile) => remember(deps, name, volatile))
+      .catch(afterwards(deps, name, `recording that ${name} runs`, rememberFoundRunning));
   });
   for (const type of ['autostart', 'lostMemberStart'] as const)
     deps.warnings.over(type, warnedContainer(deps.records, name));
-  if (stateful) await dropCheckpoint(deps, name);
+  if (stateful)
+    await dropCheckpoint(deps, name).catch(
+      afterwards(deps, name, `removing the used checkpoint of ${name}`, () => dropCheckpoint(deps, name)),
+    );
   // Real system section 6: a container that resumes from its state emits no start event.
   else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
 }
+
+/** What cannot be done after a start, with a full disk for example, is tried again while the container runs: it has started nevertheless. */
+const afterwards =
+  (
+    deps: StateDeps,
+    name: string,
+    what: string,
+    work: (deps: StateDeps, entry: ContainerEntry) => Promise<void>,
+  ): ((reason: unknown) => void) =>
+  (reason) => {
+    const whileRunning = (): Promise<void> =>
+      deps.locks.run(lockOf(name), async () => {
+        const entry = deps.records.containers.get(name);
+        const isRunning = entry?.document.lifecycle === 'ready' && deps.runtime.probe(name).status !== 'stopped';
+        if (isRunning) await work(deps, entry);
+      });
+    deps.sagas.tryLater(what, whileRunning, reason);
+  };
 
 /** Throws AppError forbidden for a privileged container on a daemon for unprivileged ones only. */
 export function checkMayRun(deps: Pick<StateDeps, 'unprivilegedOnly' | 'view'>, entry: ContainerEntry): void {
@@ -118,7 +142,9 @@ async function followStart(deps: StateDeps, name: string, prepared: PreparedRun)
   try {
     await deps.running.started(name, prepared.devices);
   } catch (error) {
-    await deps.runtime.stop(name, { force: true }, new AbortController().signal);
+    await deps.runtime
+      .stop(name, { force: true }, new AbortController().signal)
+      .catch(logFailure(deps.log, `Stopping ${name}, whose devices could not be opened,`));
     throw error;
   }
 }

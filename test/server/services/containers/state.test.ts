@@ -1,8 +1,10 @@
 // The state machine of containers over the real daemon on the simulation: every row of the table, and its consequences.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { join } from 'node:path';
+import { Records } from '../../../../server/records/records.ts';
+import { StoreError } from '../../../../server/store/store.ts';
 import {
   createContainer,
   lifecycleOf,
@@ -136,6 +138,41 @@ describe('state actions', () => {
     expect(operation.err).toMatch(/no room on the moon/);
     expect(await statusOf(daemon, name)).toBe('Stopped');
     await must(name, 'start');
+  });
+
+  test('a container whose start cannot be recorded runs, the start succeeds, and it is recorded later', async () => {
+    const name = await containerIn('Stopped');
+    const { runtime } = daemon.host;
+    const start = vi.spyOn(runtime, 'start');
+    const commit = vi.spyOn(Records.prototype, 'commit');
+    start.mockImplementationOnce(async (run, signal) => {
+      start.mockRestore();
+      const started = await runtime.start(run, signal);
+      commit.mockRejectedValueOnce(new StoreError('Unavailable', 'the disk is full'));
+      return started;
+    });
+    try {
+      await must(name, 'start');
+    } finally {
+      commit.mockRestore();
+    }
+    expect(await statusOf(daemon, name)).toBe('Running');
+    const isRecorded = async (): Promise<boolean> =>
+      (await daemon.get(`/1.0/containers/${name}`)).config['volatile.last_state.power'] === 'RUNNING';
+    expect(await isRecorded()).toBe(false);
+    expect(daemon.logged.some((line) => line.includes(`Recording that ${name} runs failed`))).toBe(true);
+    await until(isRecorded);
+  });
+
+  test('a start whose forwards cannot be opened says why, also if the container cannot be stopped again', async () => {
+    const web = { type: 'proxy', listen: 'tcp:127.0.0.1:8091', connect: 'tcp:127.0.0.1:80' };
+    const other = await containerIn('Running', { devices: { web } });
+    const name = await containerIn('Stopped', { devices: { web } });
+    daemon.sim.faults.inject({ operation: 'stop', container: name, error: 'init does not end', times: 1 });
+    const operation = await setState(daemon, name, 'start');
+    expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/8091 belongs to/)]);
+    expect(daemon.logged.some((line) => line.includes(`Stopping ${name}, whose devices`))).toBe(true);
+    for (const each of [name, other]) await must(each, 'stop', { force: true });
   });
 
   test('readers see Starting, Stopping and Freezing during an action', async () => {
