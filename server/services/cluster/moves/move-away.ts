@@ -8,7 +8,7 @@ import { stopToLeave } from '../../containers/power/host-shutdown.ts';
 import { startNow } from '../../containers/power/start.ts';
 import { stopStateful } from '../../containers/power/stop.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { errorText } from '../../../lib/shared/reason.ts';
+import { logFailure } from '../../../lib/log.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
 import type { MoveTo } from './hand-over.ts';
 import { moveOutHeld, startMove, successAt, type MoveOutDeps, type Running } from './move-out.ts';
@@ -66,20 +66,21 @@ export async function moveStored(
     await moveOutHeld(deps, caller, name, to, running);
   } catch (error) {
     if (deps.records.containers.get(name)?.document.uuid === uuid)
-      await startNow(deps, caller, name, new AbortController().signal, true);
+      await startNow(deps, caller, name, new AbortController().signal, true).catch(cannotStart(deps, name));
     throw error;
   }
 }
 
 /** The move failed: starts it here again. Failures are logged. */
 async function runOn(deps: MoveOutDeps, caller: Caller, name: string): Promise<void> {
-  const { records, runtime, log } = deps;
+  const { records, runtime } = deps;
   const stays = records.containers.get(name)?.document;
   if (stays === undefined || !isToRun(stays.config, false) || runtime.probe(name).status !== 'stopped') return;
-  await startNow(deps, caller, name, new AbortController().signal).catch((error: unknown) => {
-    log.error(`Starting ${name}, which could not move, failed: ${errorText(error)}`);
-  });
+  await startNow(deps, caller, name, new AbortController().signal).catch(cannotStart(deps, name));
 }
+
+const cannotStart = ({ log }: Pick<MoveOutDeps, 'log'>, name: string) =>
+  logFailure(log, `Starting ${name}, which could not move,`);
 
 /** The caller holds the container's lock. Marks it before the stop: whoever finds it stopped knows that it should run. */
 export async function stopForMove(

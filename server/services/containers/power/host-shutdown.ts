@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller, type Caller } from '../../shared/caller.ts';
 import { anyContainer, lockOf } from '../../shared/find-container.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
 import { type StateDeps } from '../shared/state-deps.ts';
-import { halt, afterStop, stopNow } from './stop.ts';
+import { afterStop, halt, publishStopped } from './stop.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -45,10 +44,29 @@ export async function stopToLeave(
 ): Promise<void> {
   const { config } = deps.view.expanded(anyContainer(deps.records, name));
   const timeoutMs = isForced ? 0 : shutdownSeconds(config) * 1000;
-  const stop = (force: boolean): Promise<void> =>
-    stopNow(deps, caller, name, { force, timeoutMs: force ? undefined : timeoutMs }, signal);
-  if (timeoutMs > 0) await stop(false).catch(() => {});
-  if (deps.runtime.probe(name).status !== 'stopped') await stop(true);
+  await haltInTime(deps, caller, name, timeoutMs, signal);
+  await afterStop(deps, caller, name, signal);
+}
+
+/** Cleanly within the time, or by force. The caller does the work after the stop. */
+async function haltInTime(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const isStopped = (): boolean => deps.runtime.probe(name).status === 'stopped';
+  const haltBy = async (force: boolean): Promise<void> => {
+    const wanted = { force, timeoutMs: force ? undefined : timeoutMs };
+    await halt(deps, name, wanted, signal);
+    publishStopped(deps, caller, name, wanted);
+  };
+  const byForce = (error: unknown): void => {
+    if (!isStopped()) deps.log.info(`${name} is stopped by force: ${errorText(error)}`);
+  };
+  if (timeoutMs > 0) await haltBy(false).catch(byForce);
+  if (!isStopped()) await haltBy(true);
 }
 
 /** Never throws: logs containers that cannot be stopped, and continues with the next. */
@@ -82,18 +100,7 @@ async function stopOne(deps: StateDeps, entry: ContainerEntry): Promise<void> {
 /** The caller holds the container's lock. */
 async function stopInTime(deps: StateDeps, name: string, timeoutMs: number): Promise<void> {
   const never = new AbortController().signal;
-  const emit = (action: 'container-shutdown' | 'container-stopped'): void =>
-    deps.events.lifecycle(action, containerUrl(name), undefined, daemonCaller.requestor);
-  try {
-    if (timeoutMs === 0) throw new Error('boot.host_shutdown_timeout is 0');
-    await halt(deps, name, { force: false, timeoutMs }, never);
-    emit('container-shutdown');
-  } catch (error) {
-    if (deps.runtime.probe(name).status === 'stopped') return;
-    deps.log.info(`${name} is stopped by force: ${errorText(error)}`);
-    await halt(deps, name, { force: true, timeoutMs: undefined }, never);
-    emit('container-stopped');
-  }
+  await haltInTime(deps, daemonCaller, name, timeoutMs, never);
   // Only an ephemeral container is not restarted.
   if (deps.records.containers.get(name)?.document.ephemeral === true) await afterStop(deps, daemonCaller, name, never);
 }

@@ -4,11 +4,13 @@ import { effectOfContainerKey, isVolatile } from '../../../api/container/contain
 import type { ContainerPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
+import { logFailure } from '../../../lib/log.ts';
+import { failuresOf } from '../../../lib/run-all.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../../shared/etag.ts';
 import { containersWith } from '../../shared/used-by.ts';
-import { expand, isServerKey, nicNetworks } from '../../shared/expand.ts';
+import { expand, type ExpandedSettings, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
 import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../shared/draft.ts';
@@ -39,6 +41,7 @@ type UpdateDeps = Pick<
   | 'view'
   | 'architecture'
   | 'maas'
+  | 'log'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match come before the operation starts, so that both answer at once. `restore` restores a snapshot instead. */
@@ -136,21 +139,37 @@ async function applyUpdate(
     await deps.running.apply(name, before.devices);
   } catch (error) {
     const { devices: refused } = deps.view.expanded(readyContainer(deps.records, name));
-    const { architecture, profiles, ephemeral, config, devices, description, volume } = original.document;
-    await deps.records.retry((changes) => {
-      const { volume: _changed, ...document } = readyContainer(deps.records, name).document;
-      const settings = { architecture, profiles, ephemeral, config, devices, description };
-      const previous = { ...document, ...settings, ...(volume === undefined ? {} : { volume }) };
-      changes.put('containers', name, reserve(name, previous));
-    });
-    await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
-    const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
-    if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
-    await deps.guests.apply(name).catch(() => {});
-    await applyRootSize(deps, name, refused).catch(() => {});
-    await deps.maas.followLater(name);
+    const failures = await failuresOf([
+      () => recordAgain(deps, name, original, reserve),
+      ...followRecord(deps, name, refused),
+    ]);
+    failures.forEach(logFailure(deps.log, `Taking back the change of ${name}`));
     throw error;
   }
+}
+
+function recordAgain(deps: UpdateDeps, name: string, original: ContainerEntry, reserve: Reserve): Promise<void> {
+  const { architecture, profiles, ephemeral, config, devices, description, volume } = original.document;
+  return deps.records.retry((changes) => {
+    const { volume: _changed, ...document } = readyContainer(deps.records, name).document;
+    const settings = { architecture, profiles, ephemeral, config, devices, description };
+    const previous = { ...document, ...settings, ...(volume === undefined ? {} : { volume }) };
+    changes.put('containers', name, reserve(name, previous));
+  });
+}
+
+/** Host and container become as the record says, whatever it says. `refused`: the devices that could not be applied. */
+function followRecord(deps: UpdateDeps, name: string, refused: DeviceMap): readonly (() => Promise<void>)[] {
+  const now = (): ExpandedSettings => deps.view.expanded(readyContainer(deps.records, name));
+  return [
+    () => deps.hosts.refresh(nicNetworks(now().devices)),
+    async () => {
+      if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now().config);
+    },
+    () => deps.guests.apply(name),
+    () => applyRootSize(deps, name, refused),
+    () => deps.maas.followLater(name),
+  ];
 }
 
 /** Applies changed limits and kernel modules of the expanded config to a running container. */

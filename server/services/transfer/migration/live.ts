@@ -1,6 +1,7 @@
 // Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint is in the container's
 // volume and is sent with it (services/containers/shared/checkpoint.ts).
 import { AppError, errors } from '../../../api/errors.ts';
+import { logFailure } from '../../../lib/log.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { startNow } from '../../containers/power/start.ts';
 import { stopStateful } from '../../containers/power/stop.ts';
@@ -69,12 +70,13 @@ export async function withCheckpoint(
     );
   } catch (error) {
     if (!isStored) {
-      await rounds.remove();
+      await rounds.remove().catch(logFailure(deps.log, `Removing the memory of ${name}, which was not checkpointed,`));
       throw error;
     }
     const isRefused = error instanceof PeerError && error.isReported;
     if (!isSent || isRefused) {
-      await startNow(deps, caller, name, calm(), true);
+      const started = startNow(deps, caller, name, calm(), true);
+      await started.catch(logFailure(deps.log, `Starting ${name}, which could not move,`));
       throw error;
     }
     throw new Error(
@@ -89,7 +91,8 @@ export async function goOnOrRemove(deps: StateDeps, caller: Caller, name: string
   try {
     await startNow(deps, caller, name, calm(), true);
   } catch (error) {
-    await removeNow(deps, caller, name, calm());
+    const removed = removeNow(deps, caller, name, calm());
+    await removed.catch(logFailure(deps.log, `Removing ${name}, which could not be restored,`));
     throw error;
   }
 }

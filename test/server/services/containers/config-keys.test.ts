@@ -1,5 +1,8 @@
 // Config keys over the real daemon on the simulation: an impossible change is not recorded, and the meaning of keys at daemon start.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { DriverError } from '../../../../server/drivers/driver-error.ts';
+import { Records } from '../../../../server/records/records.ts';
+import { StoreError } from '../../../../server/store/store.ts';
 import {
   createContainer,
   makeSeeded,
@@ -44,6 +47,23 @@ describe('a change of a running container', () => {
       expect(Object.keys(daemon.sim.live?.plugged(name) ?? {})).not.toContain('extra');
     },
   );
+
+  test('refused by the runtime says why, also if the record cannot be put back', async () => {
+    const name = await running({ 'limits.processes': '50' });
+    const commit = vi.spyOn(Records.prototype, 'commit');
+    const updateLimits = vi.spyOn(daemon.host.runtime, 'updateLimits');
+    updateLimits.mockImplementationOnce(async () => {
+      commit.mockRejectedValueOnce(new StoreError('Unavailable', 'the disk is full'));
+      throw new DriverError('Invalid', 'no such limit');
+    });
+    const answer = await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'limits.processes': '60' } });
+    updateLimits.mockRestore();
+    commit.mockRestore();
+    expect(answer.body.metadata.message).toContain('no such limit');
+    expect(daemon.logged.some((line) => line.includes('Taking back the change') && line.includes('full'))).toBe(true);
+    // What the record says is in force.
+    expect(daemon.sim.limits(name)).toEqual({ 'limits.processes': '60' });
+  });
 
   test('reaches the runtime for every live key, and not for others', async () => {
     const name = await running({});
