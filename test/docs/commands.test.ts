@@ -53,7 +53,7 @@ async function complaint(words: string): Promise<string> {
   const all = program.commands.flatMap((command) => [command, ...command.commands]);
   for (const command of [program, ...all])
     command.exitOverride().configureOutput({ writeErr: (text) => errors.push(text), writeOut: () => {} });
-  const flags = longFlags(program);
+  const flags = longFlags();
   const { argv } = readCommandLine(words.split(' '), {}, knownVerbs);
   await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' }).catch(() => {});
   return ran ? '' : errors.join('');

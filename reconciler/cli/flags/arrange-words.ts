@@ -64,8 +64,12 @@ const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-' &
 
 /** Whether the next word belongs to a flag: `--host` and `-host`, not `--host=x` and not `-lapp=web`. */
 function valueTaking(verbs: readonly Verb[]): (flag: string) => boolean {
-  const taking = new Set(flagsOf(verbs).flatMap((flag) => (flag.takes === 'switch' ? [] : spellings(flag))));
-  return (flag) => taking.has(flag);
+  let taking: ReadonlySet<string> | undefined;
+  // Most command lines begin with the verb: then nobody asks.
+  return (flag) => {
+    taking ??= new Set(flagsOf(verbs).flatMap((one) => (one.takes === 'switch' ? [] : spellings(one))));
+    return taking.has(flag);
+  };
 }
 
 /** Whether some verbs know the flag as a switch, too. */

@@ -19,7 +19,8 @@ export type Runner = (
   takesHost: boolean,
 ) => Promise<void>;
 
-export function buildProgram(run: Runner): Command {
+/** Only the verbs among the words get their flags: making those of all takes longer than many a verb. Without words all get them. */
+export function buildProgram(run: Runner, words?: readonly string[]): Command {
   const program = new Command('gantry')
     .description('Declare containers, networks, profiles, storage pools and images in YAML, and make hosts match.')
     .version(`Gantry ${version}`, '-v, --version')
@@ -30,7 +31,10 @@ export function buildProgram(run: Runner): Command {
     for (const one of rows) {
       const [first = '', second] = one.verb.name.split(' ');
       const parent = second === undefined ? program : groupOf(program, first, rows).helpGroup(title);
-      addVerb(parent, second ?? first, one, run).helpGroup(second === undefined ? title : 'Commands:');
+      const command = addVerb(parent, second ?? first, one, run);
+      command.helpGroup(second === undefined ? title : 'Commands:');
+      if (words === undefined || words.includes(first) || words.includes(one.verb.alias ?? first))
+        addFlags(command, one.verb);
     }
   shapeHelp(program);
   refuseUnknownVerbs(program, '');
@@ -90,8 +94,6 @@ function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Comm
   command.showHelpAfterError(`(see gantry ${verb.name} --help)`);
   if (verb.alias !== undefined) command.alias(verb.alias);
   for (const [written, doc] of verb.args ?? []) command.argument(written, doc);
-  for (const flag of [...Object.values(verb.flags), ...Object.values(outputFlags)])
-    for (const option of optionsOf(flag)) command.addOption(option);
   if (verb.examples !== undefined)
     command.addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}\n`).join('')}`);
   return command.action(async (...given: unknown[]) => {
@@ -106,6 +108,11 @@ function addVerb(parent: Command, name: string, row: VerbRow, run: Runner): Comm
       'serverCert' in verb.flags && 'host' in verb.flags,
     );
   });
+}
+
+function addFlags(command: Command, { flags }: Verb): void {
+  for (const flag of [...Object.values(flags), ...Object.values(outputFlags)])
+    for (const option of optionsOf(flag)) command.addOption(option);
 }
 
 async function dispatch(
@@ -145,10 +152,12 @@ function optionsOf({ written, doc, takes, section, isHidden, isMandatory, opposi
   return [option, ...(opposite === undefined ? [] : optionsOf(opposite))];
 }
 
-/** Long flags of all commands, without dashes: Terraform users type them with one. */
-export function longFlags(program: Command): ReadonlySet<string> {
-  const commands = program.commands.flatMap((command) => [command, ...command.commands]);
-  const options = commands.flatMap((command) => command.options);
-  const names = options.flatMap(({ long }) => (long === null || long === undefined ? [] : [long.slice(2)]));
-  return new Set([...names, 'help', 'version']);
+/** Long flags of all verbs, without dashes: Terraform users type them with one. */
+export function longFlags(): ReadonlySet<string> {
+  const rows = Object.values(verbs).flat();
+  const flags = new Set(
+    [...rows, { verb: { flags: outputFlags } }].flatMap(({ verb }) => Object.values<Flag>(verb.flags)),
+  );
+  const written = [...flags].flatMap((flag) => [flag.written, flag.opposite?.written ?? '']);
+  return new Set([...written.flatMap((text) => /--([a-z][a-z-]*)/.exec(text)?.[1] ?? []), 'help', 'version']);
 }

@@ -31,21 +31,20 @@ export async function runCli(process: CliIo): Promise<ExitCode> {
 
 async function runProgram(io: ShownIo): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
-  const program = buildProgram(async (options, work, takesHost) => {
-    code = await runCommand(io, options, work, takesHost);
-  });
-  const flags = longFlags(program);
-  forEachCommand(program, (command) =>
-    command
-      .exitOverride()
-      .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
-  );
   try {
     refuseOtherBytes(io);
     const { argv, directory } = readCommandLine(io.argv, io.env, knownVerbs);
     if (directory !== undefined) changeDirectory(directory);
+    const program = buildProgram(async (options, work, takesHost) => {
+      code = await runCommand(io, options, work, takesHost);
+    }, argv);
+    forEachCommand(program, (command) =>
+      command
+        .exitOverride()
+        .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
+    );
     refuseUnknownHelp(program, argv);
-    await program.parseAsync([...normalizeArgv(helpOfSecondWord(program, argv), flags)], { from: 'user' });
+    await program.parseAsync([...normalizeArgv(helpOfSecondWord(program, argv), longFlags())], { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CliError) {

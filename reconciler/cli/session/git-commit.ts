@@ -1,6 +1,7 @@
 // The git commit of the manifests. It is only recorded, so errors of git never fail a run.
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const limitMs = 5000;
@@ -14,6 +15,7 @@ export async function commitOf(
   const file = paths.find((path) => path !== '-');
   if (file === undefined || signal.aborted) return undefined;
   const folder = dirname(file);
+  if (!mayHaveWorkTree(folder, env)) return undefined;
   // An untrusted repository must not start programs.
   const quiet = ['-C', folder, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
   const git = async (...args: readonly string[]): Promise<string> => {
@@ -28,5 +30,17 @@ export async function commitOf(
     return `${commit.trim()}${changes.trim() === '' ? '' : '+'}`;
   } catch {
     return undefined;
+  }
+}
+
+/** Most folders without a work tree are recognized without starting git. */
+function mayHaveWorkTree(folder: string, env: Readonly<Record<string, string | undefined>>): boolean {
+  if (env['GIT_DIR'] !== undefined) return true;
+  try {
+    let at = realpathSync(folder);
+    for (; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return true;
+    return existsSync(join(at, '.git'));
+  } catch {
+    return true;
   }
 }
