@@ -1,6 +1,7 @@
 // The records of one kind in memory, ordered, with their recent changes.
 import type { Rev } from '../store/store.ts';
 import type { Documents, Kind } from './documents.ts';
+import { firstFrom } from './sorted-names.ts';
 
 export interface Entry<T> {
   readonly name: string;
@@ -67,12 +68,7 @@ export class Collection<K extends Kind> {
 
 /** A copy: a reader of the list keeps its old contents. */
 function replaced<T>(sorted: readonly Entry<T>[], name: string, entry: Entry<T> | undefined): readonly Entry<T>[] {
-  let [from, to] = [0, sorted.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
+  const from = firstFrom(sorted, name);
   return sorted.toSpliced(from, sorted[from]?.name === name ? 1 : 0, ...(entry === undefined ? [] : [entry]));
 }
 

@@ -1,7 +1,7 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
 import type { Compare, Op, Store } from '../store/store.ts';
 import { Changes, type Guard } from './changes.ts';
-import type { Collection, Collections } from './collection.ts';
+import type { Collections } from './collection.ts';
 import { Contents, type SharedListener } from './contents.ts';
 import type { Kind } from './documents.ts';
 import { follow, readAll } from './follower.ts';
@@ -23,10 +23,22 @@ const catchUpMs = 2_000;
 /** How long a change may keep losing to other members. */
 const turnMs = 10_000;
 
-export class Records {
-  #store: Store;
+interface View extends Collections {
   readonly contents: Contents;
-  readonly #collections: Collections;
+}
+
+/** Each collection is a property, named by its kind. */
+const CollectionsOf = class {
+  readonly contents: Contents;
+
+  constructor(contents: Contents) {
+    this.contents = contents;
+    Object.assign(this, contents.collections);
+  }
+} as new (contents: Contents) => View;
+
+export class Records extends CollectionsOf {
+  #store: Store;
   /** How many pending transactions require each key: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
   /** Transactions that the store has not acknowledged yet. */
@@ -41,9 +53,8 @@ export class Records {
   readonly #views = new Map<number, WeakRef<Records>>();
 
   private constructor(store: Store, space: KeySpace) {
+    super(new Contents(space));
     this.#store = store;
-    this.contents = new Contents(space);
-    this.#collections = this.contents.collections;
   }
 
   /** Reads every record once. `member`: the number of this host in its cluster. Throws StoreError Corrupt naming the first unreadable
@@ -77,80 +88,6 @@ export class Records {
   /** Whether any member of the cluster has a container of this name. */
   isContainerName(name: string): boolean {
     return this.containers.has(name) || this.others.get('containers', name) !== undefined;
-  }
-
-  get containers(): Collection<'containers'> {
-    return this.#collections.containers;
-  }
-  get snapshots(): Collection<'snapshots'> {
-    return this.#collections.snapshots;
-  }
-  get backups(): Collection<'backups'> {
-    return this.#collections.backups;
-  }
-  get profiles(): Collection<'profiles'> {
-    return this.#collections.profiles;
-  }
-  get networks(): Collection<'networks'> {
-    return this.#collections.networks;
-  }
-  get networkAcls(): Collection<'networkAcls'> {
-    return this.#collections.networkAcls;
-  }
-  get pools(): Collection<'pools'> {
-    return this.#collections.pools;
-  }
-  get volumes(): Collection<'volumes'> {
-    return this.#collections.volumes;
-  }
-  get volumeSnapshots(): Collection<'volumeSnapshots'> {
-    return this.#collections.volumeSnapshots;
-  }
-  get images(): Collection<'images'> {
-    return this.#collections.images;
-  }
-  get aliases(): Collection<'aliases'> {
-    return this.#collections.aliases;
-  }
-  get certificates(): Collection<'certificates'> {
-    return this.#collections.certificates;
-  }
-  get projects(): Collection<'projects'> {
-    return this.#collections.projects;
-  }
-  get server(): Collection<'server'> {
-    return this.#collections.server;
-  }
-  get sagas(): Collection<'sagas'> {
-    return this.#collections.sagas;
-  }
-  get members(): Collection<'members'> {
-    return this.#collections.members;
-  }
-  get cluster(): Collection<'cluster'> {
-    return this.#collections.cluster;
-  }
-  get poolDefinitions(): Collection<'poolDefinitions'> {
-    return this.#collections.poolDefinitions;
-  }
-  get networkDefinitions(): Collection<'networkDefinitions'> {
-    return this.#collections.networkDefinitions;
-  }
-  get memberGroups(): Collection<'memberGroups'> {
-    return this.#collections.memberGroups;
-  }
-  get clusterKeys(): Collection<'clusterKeys'> {
-    return this.#collections.clusterKeys;
-  }
-  get joinTokens(): Collection<'joinTokens'> {
-    return this.#collections.joinTokens;
-  }
-  get memberConfig(): Collection<'memberConfig'> {
-    return this.#collections.memberConfig;
-  }
-
-  get warnings(): Collection<'warnings'> {
-    return this.#collections.warnings;
   }
 
   /** Refuses every later transaction for which the guard throws. */
@@ -317,7 +254,7 @@ export class Records {
     const key = this.contents.space.keyOf(kind, name);
     const record = await this.#store.get(key);
     if (record === undefined) {
-      if (this.#collections[kind].has(name)) this.#collections[kind].accept(name, undefined);
+      if (this[kind].has(name)) this[kind].accept(name, undefined);
     } else this.contents.take(record);
   }
 }

@@ -4,6 +4,7 @@ import { isTrue } from '../../api/text/value-checks.ts';
 import { defaultProject, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
+import { firstFrom } from '../../records/sorted-names.ts';
 
 export type ProjectFeature = 'features.images' | 'features.profiles' | 'features.storage.volumes';
 
@@ -52,17 +53,6 @@ export function ofProject<T extends { readonly name: string }>(list: readonly T[
     at = owner === defaultProject ? at + 1 : end(owner);
   }
   return found;
-}
-
-/** The index of the first name not before this one. */
-function firstFrom(list: readonly { readonly name: string }[], name: string): number {
-  let [from, to] = [0, list.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((list[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }
 
 /** Qualifies the names that a request in one project uses. */
