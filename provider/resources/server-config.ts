@@ -1,6 +1,7 @@
 // gantry_server_config: manages named config keys of the server. Other keys stay as they are.
 import type { Server } from '../../server/api/server/server.ts';
-import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server/server-config.ts';
+import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server/server-config.ts';
+import { validateServerConfig } from '../../server/api/server/validate-server-config.ts';
 import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';

@@ -6,7 +6,7 @@ import { validateDevices, type Devices } from '../../server/api/devices/index.ts
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
-import { validateServerConfig } from '../../server/api/server/server-config.ts';
+import { validateServerConfig } from '../../server/api/server/validate-server-config.ts';
 
 const paths = (problems: readonly Problem[]): readonly string[] => problems.map(({ path }) => path);
 

@@ -6,9 +6,9 @@ import {
   renderServerConfig,
   serverConfigKeys,
   serverConfigValue,
-  validateServerConfig,
   type ServerConfigKey,
 } from '../../server/api/server/server-config.ts';
+import { validateServerConfig } from '../../server/api/server/validate-server-config.ts';
 
 const fine = (key: string, value: unknown) => validateServerConfig({ [key]: value }).length === 0;
 

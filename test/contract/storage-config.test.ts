@@ -1,6 +1,7 @@
 // Config of pools and volumes: keys, values, and the changes that an update may make.
 import { describe, expect, test } from 'vitest';
-import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../server/api/storage/storage-config.ts';
+import { poolConfigKeys } from '../../server/api/storage/storage-config.ts';
+import { validatePoolConfig, validateVolumeConfig } from '../../server/api/storage/validate-storage-config.ts';
 
 const paths = (problems: readonly { path: string }[]) => problems.map(({ path }) => path).sort();
 

@@ -3,11 +3,8 @@ import { listByKind } from '../shared/listing.ts';
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
-import {
-  poolConfigKeys,
-  validatePoolConfig,
-  type StorageConfigKey,
-} from '../../../server/api/storage/storage-config.ts';
+import { poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
+import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';

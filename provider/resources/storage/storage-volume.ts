@@ -10,7 +10,7 @@ import { at } from '../../framework/path.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import type { PlanHook } from '../../framework/provider.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
-import { validateVolumeConfig } from '../../../server/api/storage/storage-config.ts';
+import { validateVolumeConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { equalValues, isMap, isUnknown, type Value, type ValueMap } from '../../framework/value.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isAt, membersFor, targetProblem } from '../shared/placement.ts';

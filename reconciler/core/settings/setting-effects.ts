@@ -10,13 +10,10 @@ import { validateNetworkConfig } from '../../../server/api/network/validate-netw
 import type { Problem } from '../../../server/api/problem.ts';
 import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { lxdServerDefault } from '../../../server/api/server/lxd-keys.ts';
-import { serverConfigKeys, validateServerConfig } from '../../../server/api/server/server-config.ts';
-import {
-  poolConfigKeys,
-  validatePoolConfig,
-  volumeConfigKeys,
-  type StorageConfigKey,
-} from '../../../server/api/storage/storage-config.ts';
+import { serverConfigKeys } from '../../../server/api/server/server-config.ts';
+import { validateServerConfig } from '../../../server/api/server/validate-server-config.ts';
+import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
+import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { foreignKey, isForeignType, withoutForeign, withoutForeignDevices } from './lxd-settings.ts';
 
 type Config = Readonly<Record<string, string>>;

@@ -1,7 +1,6 @@
-// The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
+// The config keys of the server: one table, and how a request merges with the stored config. Pure.
 import { parseExpiry } from '../container/snapshot-expiry.ts';
 import { defaultDebugPort, defaultMetricsPort, parseListenAddress } from './listen-address.ts';
-import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -27,22 +26,20 @@ const row =
   (doc: string, more: More = {}): ServerConfigKey => ({ type, check, doc, scope: 'cluster', ...more });
 
 const text = row('text', is.any);
+const textOf = (check: Check, doc: string, more?: More): ServerConfigKey => row('text', check)(doc, more);
 const flag = row('bool', is.bool);
 const header = row('text', is.matches(/^[ -~]*$/, 'must be printable ASCII: it becomes a response header'));
 const integer = (min?: number) => row('integer', is.paddedInteger(min));
 
-const listen: Check = (value) =>
-  parseListenAddress(value) === undefined
-    ? 'must be an address with an optional port, such as 10.0.0.1:8443, [::]:8443 or :8443'
-    : undefined;
-const listenForMetrics: Check = (value) =>
-  parseListenAddress(value, defaultMetricsPort) === undefined
-    ? 'must be an address with an optional port, such as 10.0.0.1:9100, [::]:9100 or :9100'
-    : undefined;
-const listenForDebug: Check = (value) =>
-  parseListenAddress(value, defaultDebugPort) === undefined
-    ? 'must be an address with an optional port, such as 127.0.0.1:8444 or :8444'
-    : undefined;
+const listenOr =
+  (defaultPort: number | undefined, examples: string): Check =>
+  (value) =>
+    parseListenAddress(value, defaultPort) === undefined
+      ? `must be an address with an optional port, such as ${examples}`
+      : undefined;
+const listen = listenOr(undefined, '10.0.0.1:8443, [::]:8443 or :8443');
+const listenForMetrics = listenOr(defaultMetricsPort, '10.0.0.1:9100, [::]:9100 or :9100');
+const listenForDebug = listenOr(defaultDebugPort, '127.0.0.1:8444 or :8444');
 const program = is.matches(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
   'must be none or the name of a program such as gzip or zstd',
@@ -80,17 +77,13 @@ export const serverConfigKeys = {
     'Also create containers from backups that grant access to the host (privileged, paths of the host, raw.*) when the request has no flag for it.',
     { default: 'false' },
   ),
-  'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
-  'candid.api.key': row(
-    'text',
+  'backups.compression_algorithm': textOf(program, 'Program that packs backups.', { default: 'gzip' }),
+  'candid.api.key': textOf(
     ed25519Key,
-  )(
     'Where candid.api.url is the issuer: its public key (Ed25519, base64), which alone signs good tokens; it is asked for no keys then.',
   ),
-  'candid.api.url': row(
-    'text',
+  'candid.api.url': textOf(
     url,
-  )(
     'Address of the identity provider: the OpenID Connect issuer while oidc.issuer is unset (https, on this host, or with candid.api.key). Listed in auth_methods.',
   ),
   'candid.domains': text(
@@ -103,11 +96,12 @@ export const serverConfigKeys = {
     'Seconds for which a member must be offline until other members start its containers on shared storage; 0: never. At least 10 more than cluster.offline_threshold, else that is taken.',
     { default: '0' },
   ),
-  'cluster.https_address': row('text', listen)('Address for the other members of the cluster.', local),
+  'cluster.https_address': textOf(listen, 'Address for the other members of the cluster.', local),
   'cluster.images_minimal_replica': row('integer', replicas)('Members that keep a copy of an image; -1: all.', {
     default: '3',
   }),
-  'cluster.join_token_expiry': row('text', expiry)(
+  'cluster.join_token_expiry': textOf(
+    expiry,
     'Time for which a token that lets a host join is good, such as 3H or 1d.',
     { default: '3H' },
   ),
@@ -118,16 +112,18 @@ export const serverConfigKeys = {
   'cluster.offline_threshold': integer(5)('Seconds of silence after which a member counts as offline.', {
     default: '20',
   }),
-  'core.debug_address': row('text', listenForDebug)(
+  'core.debug_address': textOf(
+    listenForDebug,
     'Address of a plain HTTP listener that gives everybody who reaches it profiles of the daemon, in the format of pprof; port 8444 unless given, and the loopback without a host.',
     local,
   ),
-  'core.https_address': row('text', listen)('Address for remote clients; port 8443 unless given.', local),
+  'core.https_address': textOf(listen, 'Address for remote clients; port 8443 unless given.', local),
   'core.https_allowed_credentials': flag('Send Access-Control-Allow-Credentials.', { default: 'false' }),
   'core.https_allowed_headers': header('Access-Control-Allow-Headers for browsers.'),
   'core.https_allowed_methods': header('Access-Control-Allow-Methods for browsers.'),
   'core.https_allowed_origin': header('Access-Control-Allow-Origin for browsers.'),
-  'core.metrics_address': row('text', listenForMetrics)(
+  'core.metrics_address': textOf(
+    listenForMetrics,
     'Address of a listener that serves metrics and nothing else; port 9100 unless given.',
     local,
   ),
@@ -135,23 +131,19 @@ export const serverConfigKeys = {
     'Only trusted clients and those with a certificate of type metrics get metrics. false: everybody who reaches a TLS listener.',
     { default: 'true' },
   ),
-  'core.proxy_http': row('text', url)('Proxy for http. Unset: as the environment has it.'),
-  'core.proxy_https': row('text', url)('Proxy for https. Unset: as the environment has it.'),
+  'core.proxy_http': textOf(url, 'Proxy for http. Unset: as the environment has it.'),
+  'core.proxy_https': textOf(url, 'Proxy for https. Unset: as the environment has it.'),
   'core.proxy_ignore_hosts': text('Hosts reached without a proxy, comma separated.'),
-  'core.remote_token_expiry': row(
-    'text',
+  'core.remote_token_expiry': textOf(
     expiry,
-  )('Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.'),
-  'core.trace_endpoint': row(
-    'text',
+    'Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.',
+  ),
+  'core.trace_endpoint': textOf(
     url,
-  )(
     'Base URL of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318, which gets traces of requests and operations. Unset: as OTEL_EXPORTER_OTLP_ENDPOINT in the environment of gantryd has it.',
   ),
-  'core.trace_sample_ratio': row(
-    'text',
+  'core.trace_sample_ratio': textOf(
     ratio,
-  )(
     'Share of requests that are traced, from 0 to 1; a request that belongs to a trace of its caller follows that one. Unset: as OTEL_TRACES_SAMPLER has it, else 1.',
   ),
   'core.trust_ca_certificates': flag(
@@ -161,35 +153,35 @@ export const serverConfigKeys = {
   'core.trust_password': text('Password with which clients add their certificate.', { hidden: true }),
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),
-  'images.compression_algorithm': row('text', program)('Program that packs images.', { default: 'gzip' }),
+  'images.compression_algorithm': textOf(program, 'Program that packs images.', { default: 'gzip' }),
   'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: forever.', {
     default: '10',
   }),
-  'maas.api.key': row('text', maasKey)('Key for the MAAS server, as MAAS shows it: CONSUMER:TOKEN:SECRET.'),
-  'maas.api.url': row('text', url)('Address of the MAAS server, such as http://10.0.0.2:5240/MAAS.'),
+  'maas.api.key': textOf(maasKey, 'Key for the MAAS server, as MAAS shows it: CONSUMER:TOKEN:SECRET.'),
+  'maas.api.url': textOf(url, 'Address of the MAAS server, such as http://10.0.0.2:5240/MAAS.'),
   'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
   'oidc.audience': text('Audience of a token (claim aud). Unset: oidc.client.id.'),
   'oidc.client.id': text('Client id at the OpenID Connect issuer.'),
   'oidc.groups.claim': text('Claim of a token with the groups of its user.', { default: 'groups' }),
-  'oidc.groups.projects.*': row(
-    'text',
+  'oidc.groups.projects.*': textOf(
     list,
-  )('For the group named in the place of *: the only projects that its users may use, comma separated.'),
-  'oidc.groups.trusted': row('text', list)('Groups whose users are trusted with everything, comma separated.'),
-  'oidc.issuer': row(
-    'text',
+    'For the group named in the place of *: the only projects that its users may use, comma separated.',
+  ),
+  'oidc.groups.trusted': textOf(list, 'Groups whose users are trusted with everything, comma separated.'),
+  'oidc.issuer': textOf(
     issuer,
-  )('OpenID Connect issuer whose tokens clients may send over TLS, exactly as the issuer names itself.'),
-  'storage.lvm_fstype': row('text', perPool('volume.block.filesystem'))('Former key; now a setting of pools.', {
+    'OpenID Connect issuer whose tokens clients may send over TLS, exactly as the issuer names itself.',
+  ),
+  'storage.lvm_fstype': textOf(perPool('volume.block.filesystem'), 'Former key; now a setting of pools.', {
     default: 'ext4',
   }),
   'storage.lvm_mount_options': text('Mount options of LVM volumes whose pool sets none.', { default: 'discard' }),
-  'storage.lvm_thinpool_name': row('text', perPool('lvm.thinpool_name'))('Former key; now a setting of pools.'),
-  'storage.lvm_vg_name': row('text', perPool('lvm.vg_name'))('Former key; now a setting of pools.'),
-  'storage.lvm_volume_size': row('text', perPool('volume.size'))('Former key; now a setting of pools.', {
+  'storage.lvm_thinpool_name': textOf(perPool('lvm.thinpool_name'), 'Former key; now a setting of pools.'),
+  'storage.lvm_vg_name': textOf(perPool('lvm.vg_name'), 'Former key; now a setting of pools.'),
+  'storage.lvm_volume_size': textOf(perPool('volume.size'), 'Former key; now a setting of pools.', {
     default: '10GiB',
   }),
-  'storage.zfs_pool_name': row('text', perPool('zfs.pool_name'))('Former key; now a setting of pools.'),
+  'storage.zfs_pool_name': textOf(perPool('zfs.pool_name'), 'Former key; now a setting of pools.'),
   'storage.zfs_remove_snapshots': flag('Remove newer ZFS snapshots when an older one is restored.', {
     default: 'false',
   }),
@@ -201,54 +193,13 @@ export type ServerConfigKeyName = keyof typeof serverConfigKeys;
 export type StoredServerConfig = Readonly<Record<string, string>>;
 
 /** Free for clients: LXD accepts any such key, and tools store data there. */
-const userKey = text('Free for users.');
+export const userKey = text('Free for users.');
 
-function keyOf(key: string): ServerConfigKey | undefined {
+export function serverConfigKey(key: string): ServerConfigKey | undefined {
   if (Object.hasOwn(serverConfigKeys, key)) return serverConfigKeys[key as ServerConfigKeyName];
   if (/^oidc\.groups\.projects\.\S/.test(key)) return serverConfigKeys['oidc.groups.projects.*'];
   return /^user\../.test(key) ? userKey : undefined;
 }
-
-/**
- * Every problem of the config in a request, in the order of the keys. Values are strings; null unsets like empty text, and true keeps
- * the stored value of a hidden key.
- */
-export function validateServerConfig(sent: Readonly<Record<string, unknown>>): Problem[] {
-  const problems: Problem[] = [...countProblems('config', sent)];
-  for (const key of Object.keys(sent).toSorted()) {
-    if (problems.length >= maxProblems) break;
-    const value = sent[key];
-    const fact = keyOf(key);
-    if (fact === undefined) {
-      problems.push(unknownKey(key));
-      continue;
-    }
-    const message = wrong(fact, key, value);
-    if (message !== undefined) problems.push({ path: `config.${key}`, message });
-  }
-  return problems;
-}
-
-const unknownKey = (key: string): Problem =>
-  unknownName(
-    'unknownKey',
-    `config.${key}`,
-    key,
-    Object.keys(serverConfigKeys),
-    (hint) => `unknown key ${is.shown(key)}${hint || '; free keys start with user.'}`,
-  );
-
-function wrong(fact: ServerConfigKey, key: string, value: unknown): string | undefined {
-  if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
-  if (typeof value !== 'string') return `cannot set ${key}: values are strings, this is ${named(value)}`;
-  if (fact.default !== undefined && normal(fact, value) === fact.default) return undefined;
-  const broken = (fact === userKey ? is.manyLines : is.oneLine)(value) ?? is.judge(fact.check, value, 'list');
-  if (broken === undefined) return undefined;
-  return `cannot set ${key} to ${fact.hidden === true ? '***' : is.shown(value)}: it ${broken}`;
-}
-
-const named = (value: unknown): string =>
-  Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 
 export interface ServerConfigChange {
   /** The config to store, without the new secrets. */
@@ -268,13 +219,13 @@ export function mergeServerConfig(
   const config: Record<string, string> = mode === 'patch' ? { ...current } : {};
   const secrets: Record<string, string> = {};
   for (const [key, value] of Object.entries(sent)) {
-    const fact = keyOf(key);
+    const fact = serverConfigKey(key);
     const stored = current[key];
     delete config[key];
     if (fact?.hidden === true && value === true) {
       if (stored !== undefined) config[key] = stored;
     } else if (fact !== undefined && typeof value === 'string' && value !== '') {
-      const normalized = normal(fact, value);
+      const normalized = normalValue(fact, value);
       if (fact.hidden === true) secrets[key] = value;
       else if (normalized !== fact.default) config[key] = normalized;
     }
@@ -285,7 +236,7 @@ export function mergeServerConfig(
 }
 
 /** The canonical spelling of a value, so that equal values compare equal. */
-function normal(fact: ServerConfigKey, value: string): string {
+export function normalValue(fact: ServerConfigKey, value: string): string {
   if (fact.type === 'bool' && is.bool(value) === undefined) return String(is.isTrue(value));
   if (fact.type === 'integer' && is.paddedInteger()(value) === undefined)
     return String(BigInt(value.replace(/^\+/, '')));
@@ -296,7 +247,7 @@ function normal(fact: ServerConfigKey, value: string): string {
 export function renderServerConfig(config: StoredServerConfig): Record<string, string | true> {
   const shown = Object.entries(config)
     .filter(([, value]) => value !== '')
-    .map(([key, value]) => [key, keyOf(key)?.hidden === true ? true : value] as const);
+    .map(([key, value]) => [key, serverConfigKey(key)?.hidden === true ? true : value] as const);
   return Object.fromEntries(shown.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -307,4 +258,4 @@ export function serverConfigValue(config: StoredServerConfig, key: ServerConfigK
 }
 
 /** Unknown keys belong to the cluster. */
-export const serverConfigScope = (key: string): 'local' | 'cluster' => keyOf(key)?.scope ?? 'cluster';
+export const serverConfigScope = (key: string): 'local' | 'cluster' => serverConfigKey(key)?.scope ?? 'cluster';

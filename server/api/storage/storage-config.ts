@@ -1,14 +1,13 @@
-// The config keys of storage pools and of their volumes: one table of facts each, and the validation of a whole config. Pure.
+// The config keys of storage pools and of their volumes: one table of facts each. Pure.
 import { expiry, scheduleByClock, snapshotPattern } from '../container/snapshot-checks.ts';
 import { parseBytes } from '../text/byte-size.ts';
 import { poolDrivers } from './pool-drivers.ts';
-import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
 export type PoolDriver = (typeof poolDrivers)[number];
 export type StorageKeyType = 'bool' | 'size' | 'text';
-type Config = Readonly<Record<string, string>>;
+export type StorageConfig = Readonly<Record<string, string>>;
 
 export interface StorageConfigKey {
   readonly type: StorageKeyType;
@@ -68,6 +67,20 @@ const snapshotKeys = {
 };
 const { 'snapshots.expiry': lifetime, 'snapshots.pattern': names, 'snapshots.schedule': times } = snapshotKeys;
 
+const removeSnapshots = key(
+  'bool',
+  ['zfs'],
+  'A restore may remove the snapshots that are newer; here it never has to.',
+  {
+    default: 'false',
+    changeable: ['zfs'],
+  },
+);
+const cephCluster = (driver: 'ceph' | 'cephfs', what: string): StorageConfigKey =>
+  key('text', [driver], `${what}: /etc/ceph/NAME.conf says where it is.`, { check: cephName, default: 'ceph' });
+const cephUser = (driver: 'ceph' | 'cephfs'): StorageConfigKey =>
+  key('text', [driver], 'User of the cluster, whose keyring is in /etc/ceph.', { check: cephName, default: 'admin' });
+
 /** In addition, `user.*` is free on every pool. */
 export const poolConfigKeys = {
   size: key(
@@ -95,14 +108,8 @@ export const poolConfigKeys = {
     default: 'user_subvol_rm_allowed',
     changeable: ['btrfs'],
   }),
-  'ceph.cluster_name': key('text', ['ceph'], 'Cluster that holds the pool: /etc/ceph/NAME.conf says where it is.', {
-    check: cephName,
-    default: 'ceph',
-  }),
-  'ceph.user.name': key('text', ['ceph'], 'User of the cluster, whose keyring is in /etc/ceph.', {
-    check: cephName,
-    default: 'admin',
-  }),
+  'ceph.cluster_name': cephCluster('ceph', 'Cluster that holds the pool'),
+  'ceph.user.name': cephUser('ceph'),
   'ceph.osd.pool_name': key('text', ['ceph'], 'OSD pool. Unset: the name of the pool.', { check: cephName }),
   'ceph.osd.data_pool_name': key('text', ['ceph'], 'OSD pool, such as an erasure coded one, for the data of images.', {
     check: cephName,
@@ -117,14 +124,8 @@ export const poolConfigKeys = {
     default: 'layering',
   }),
   'ceph.rbd.clone_copy': key('bool', ['ceph'], 'Copies share the blocks of their origin.', { default: 'true' }),
-  'cephfs.cluster_name': key('text', ['cephfs'], 'Cluster of the CephFS: /etc/ceph/NAME.conf says where it is.', {
-    check: cephName,
-    default: 'ceph',
-  }),
-  'cephfs.user.name': key('text', ['cephfs'], 'User of the cluster, whose keyring is in /etc/ceph.', {
-    check: cephName,
-    default: 'admin',
-  }),
+  'cephfs.cluster_name': cephCluster('cephfs', 'Cluster of the CephFS'),
+  'cephfs.user.name': cephUser('cephfs'),
   'cephfs.path': key('text', ['cephfs'], 'The same as source: NAME of a CephFS, or NAME/DIRECTORY.'),
   'cephfs.fscache': key('bool', ['cephfs'], 'The host keeps what it has read in its cache of files (cachefilesd).', {
     default: 'false',
@@ -173,15 +174,7 @@ export const poolConfigKeys = {
     'A new volume is a block volume of ZFS with a file system of its own. Images are unpacked as it says, too.',
     { default: 'false', changeable: ['zfs'] },
   ),
-  'volume.zfs.remove_snapshots': key(
-    'bool',
-    ['zfs'],
-    'A restore may remove the snapshots that are newer; here it never has to.',
-    {
-      default: 'false',
-      changeable: ['zfs'],
-    },
-  ),
+  'volume.zfs.remove_snapshots': removeSnapshots,
   'volume.zfs.use_refquota': key(
     'bool',
     ['zfs'],
@@ -220,15 +213,7 @@ export const volumeConfigKeys = {
     ['zfs'],
     'The volume is a block volume of ZFS with a file system of its own. Unset: as the pool says.',
   ),
-  'zfs.remove_snapshots': key(
-    'bool',
-    ['zfs'],
-    'A restore may remove the snapshots that are newer; here it never has to.',
-    {
-      default: 'false',
-      changeable: ['zfs'],
-    },
-  ),
+  'zfs.remove_snapshots': removeSnapshots,
   'zfs.use_refquota': key(
     'bool',
     ['zfs'],
@@ -239,32 +224,8 @@ export const volumeConfigKeys = {
   'volatile.idmap.next': key('text', every, 'Id map at the next start.', { computed: true, changeable: every }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
-/** All problems of a pool's config. `old` is the stored config at an update: unchanged keys are not checked again. */
-export function validatePoolConfig(driver: string, config: Config, old?: Config): Problem[] {
-  const known = poolDrivers.find((name) => name === driver);
-  if (known === undefined)
-    return [
-      {
-        path: 'driver',
-        message: `there is no storage driver ${is.shown(driver)}; known are ${poolDrivers.join(', ')}`,
-      },
-    ];
-  const problems = validateConfig(poolConfigKeys, `a ${known} pool`, known, config, old);
-  if (config['lvm.use_thinpool'] && !is.isTrue(config['lvm.use_thinpool']) && config['lvm.thinpool_name'])
-    problems.push({
-      path: 'config.lvm.thinpool_name',
-      message: 'must be unset while lvm.use_thinpool is false: there is no thin pool then',
-    });
-  return problems;
-}
-
-/** All problems of a volume's config; `driver` is that of its pool. */
-export function validateVolumeConfig(driver: PoolDriver, config: Config, old?: Config): Problem[] {
-  return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
-}
-
 /** The config without volume keys that only other drivers have. */
-export function keysOf(driver: PoolDriver, config: Config): Record<string, string> {
+export function keysOf(driver: PoolDriver, config: StorageConfig): Record<string, string> {
   const table: Readonly<Record<string, StorageConfigKey>> = volumeConfigKeys;
   return Object.fromEntries(
     Object.entries(config).filter(([name]) => !Object.hasOwn(table, name) || table[name]?.drivers.includes(driver)),
@@ -272,53 +233,10 @@ export function keysOf(driver: PoolDriver, config: Config): Record<string, strin
 }
 
 /** A new custom volume's config from its pool: snapshots.* that the request leaves open. */
-export function withPoolDefaults(pool: Config, config: Record<string, string>): Record<string, string> {
+export function withPoolDefaults(pool: StorageConfig, config: Record<string, string>): Record<string, string> {
   const defaults = Object.keys(snapshotKeys).flatMap((name) => {
     const value = pool[`volume.${name}`] ?? '';
     return value === '' ? [] : [[name, value] as const];
   });
   return { ...Object.fromEntries(defaults), ...config };
-}
-
-function validateConfig(
-  table: Readonly<Record<string, StorageConfigKey>>,
-  owner: string,
-  driver: PoolDriver,
-  config: Config,
-  old: Config | undefined,
-): Problem[] {
-  const problems: Problem[] = [...countProblems('config', config)];
-  const names = new Set([...Object.keys(config), ...Object.keys(old ?? {})]);
-  for (const name of names) {
-    if (problems.length >= maxProblems) break;
-    const value = config[name] ?? '';
-    const before = old?.[name] ?? '';
-    if (old !== undefined && value === before) continue;
-    const message = brokenRule(Object.hasOwn(table, name) ? table[name] : undefined, name, owner, driver, value, old);
-    if (message !== undefined) problems.push({ path: `config.${name}`, message });
-  }
-  return problems;
-}
-
-function brokenRule(
-  fact: StorageConfigKey | undefined,
-  name: string,
-  owner: string,
-  driver: PoolDriver,
-  value: string,
-  old: Config | undefined,
-): string | undefined {
-  if (/^user\..+/.test(name)) return undefined;
-  if (fact === undefined) return value === '' ? undefined : `is not a config key of ${owner}`;
-  if (!fact.drivers.includes(driver)) {
-    if (value === '') return undefined;
-    const others = `it is one of ${fact.drivers.join(', ')}`;
-    return `is not a config key of ${owner}; ${others}`;
-  }
-  if (old !== undefined && !fact.changeable.includes(driver) && fact.computed !== true) {
-    const stored = old[name] === undefined || old[name] === '' ? 'unset' : JSON.stringify(old[name]);
-    return `cannot be changed once the pool or volume exists (it is ${stored}); send it as it is`;
-  }
-  const broken = value === '' ? undefined : is.judge(fact.check, value, 'word');
-  return broken === undefined ? undefined : `${broken}, not ${is.shown(value)}`;
 }

@@ -16,7 +16,7 @@ import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { addressKeys, takenAddresses } from './taken-addresses.ts';
-import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { patchDescribed, putDescribed, replaceConfig } from '../shared/patch.ts';
 import { containersWith } from '../shared/used-by.ts';
 import { createNetworkSaga } from './sagas/network-create.ts';
 import { refuseUsedNetwork, networkUsers } from './network-users.ts';
@@ -99,19 +99,11 @@ export class Networks {
   }
 
   put(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => ({
-      ...document,
-      config: replaceConfig(body.config),
-      description: body.description ?? '',
-    }));
+    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body));
   }
 
   patch(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => ({
-      ...document,
-      config: mergeConfig(document.config, body.config),
-      description: body.description ?? document.description,
-    }));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
   }
 
   async rename(caller: Caller, name: string, to: string): Promise<void> {

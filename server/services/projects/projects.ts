@@ -13,7 +13,7 @@ import type { Caller } from '../shared/caller.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject } from '../shared/project-scope.ts';
-import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { patchDescribed, putDescribed, replaceConfig } from '../shared/patch.ts';
 import { blockers, contentsOf, contentsOfAll, usedByOf, type ProjectObject } from './contents.ts';
 import { renameProject, type RenameProjectDeps } from './rename.ts';
 import { stateOf } from '../limits/state.ts';
@@ -79,17 +79,11 @@ export class Projects {
   }
 
   put(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, () => ({
-      description: body.description ?? '',
-      config: replaceConfig(body.config),
-    }));
+    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body));
   }
 
   patch(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => ({
-      description: body.description ?? document.description,
-      config: mergeConfig(document.config, body.config),
-    }));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
   }
 
   /** Renames everything in it, too. */
@@ -116,13 +110,13 @@ export class Projects {
     caller: Caller,
     name: string,
     ifMatch: string | undefined,
-    next: (document: ProjectDocument) => Pick<ProjectDocument, 'description' | 'config'>,
+    next: (document: ProjectDocument) => ProjectDocument,
   ): Promise<void> {
     const { records } = this.#deps;
     await records.retry((changes) => {
       const { document } = this.#ready(name);
       checkIfMatch(ifMatch, etagOf.project(document), 'project', name);
-      const wanted = { ...document, ...next(document) };
+      const wanted = next(document);
       const problems = configProblems(wanted.config, document.config);
       if (problems.length > 0) throw errors.invalid(`project ${name}`, problems);
       this.#checkFeatures(name, document.config, wanted.config);

@@ -5,9 +5,9 @@ import {
   mergeServerConfig,
   renderServerConfig,
   serverConfigValue,
-  validateServerConfig,
   type StoredServerConfig,
 } from '../../api/server/server-config.ts';
+import { validateServerConfig } from '../../api/server/validate-server-config.ts';
 import type { Server, ServerPut } from '../../api/server/server.ts';
 import { oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
 import { hashPassword } from '../../lib/secrets.ts';

@@ -21,3 +21,23 @@ export function mergeDevices(current: DeviceMap, sent: DeviceMap | null | undefi
   const merged = { ...current, ...replaceDevices(sent) };
   return Object.fromEntries(Object.entries(merged).filter(([, device]) => Object.keys(device).length > 0));
 }
+
+interface Described {
+  readonly config: ConfigMap;
+  readonly description: string;
+}
+type DescribedBody = { readonly [K in keyof Described]?: Described[K] | null };
+
+/** The document after a PUT of what most objects have. */
+export const putDescribed = <D extends Described>(document: D, body: DescribedBody): D => ({
+  ...document,
+  config: replaceConfig(body.config),
+  description: body.description ?? '',
+});
+
+/** The document after a PATCH of what most objects have. */
+export const patchDescribed = <D extends Described>(document: D, body: DescribedBody): D => ({
+  ...document,
+  config: mergeConfig(document.config, body.config),
+  description: body.description ?? document.description,
+});

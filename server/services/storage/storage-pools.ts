@@ -8,7 +8,7 @@ import { errors } from '../../api/errors.ts';
 import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { validatePoolConfig } from '../../api/storage/storage-config.ts';
+import { validatePoolConfig } from '../../api/storage/validate-storage-config.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
@@ -16,7 +16,7 @@ import type { Caller } from '../shared/caller.ts';
 import { storedConfig } from '../shared/settings.ts';
 import { poolKeys } from '../shared/member-keys.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { patchDescribed, replaceConfig } from '../shared/patch.ts';
 import { unpackedImages } from '../shared/unpacked-images.ts';
 import { poolUsers, poolUrl, refuseUsedPool, snapshotsInPool } from './pool-users.ts';
 import { poolLock, poolSpec, type Pools } from './pools.ts';
@@ -82,11 +82,7 @@ export class StoragePools {
   }
 
   patch(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => ({
-      ...document,
-      config: mergeConfig(document.config, body.config),
-      description: body.description ?? document.description,
-    }));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
   }
 
   async delete(caller: Caller, name: string): Promise<void> {

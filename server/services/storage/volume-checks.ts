@@ -2,7 +2,8 @@
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
-import { keysOf, validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { keysOf, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { validateVolumeConfig } from '../../api/storage/validate-storage-config.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { lockOf as containerLock } from '../shared/find-container.ts';

@@ -12,7 +12,7 @@ import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { isServerKey } from '../shared/expand.ts';
 import { ownedBy } from '../shared/owned-records.ts';
-import { mergeConfig, replaceConfig } from '../shared/patch.ts';
+import { patchDescribed, replaceConfig } from '../shared/patch.ts';
 import { volumeIn, type ProjectNames } from '../shared/project-scope.ts';
 import { unpackedImages } from '../shared/unpacked-images.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
@@ -115,11 +115,7 @@ export class Volumes {
     ifMatch?: string,
   ): Promise<void> {
     if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
-    return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) => ({
-      ...document,
-      config: mergeConfig(document.config, body.config),
-      description: body.description ?? document.description,
-    }));
+    return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) => patchDescribed(document, body));
   }
 
   async delete(caller: Caller, pool: string, type: string, name: string): Promise<void> {
