@@ -13,7 +13,7 @@ import type {
 } from '../../drivers/storage/driver.ts';
 import { poolDrivers } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
-import { nearestName } from '../../api/text/nearest-word.ts';
+import { hint } from '../../api/text/nearest-word.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 
@@ -193,11 +193,8 @@ export class Pools {
         [{ path: 'driver', message: missing ?? `available here: ${available}` }],
       );
     }
-    const near = nearestName(name, poolDrivers);
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    throw errors.invalid('storage pool', [
-      { path: 'driver', message: `${JSON.stringify(name)} is not a storage driver${hint}` },
-    ]);
+    const message = `${JSON.stringify(name)} is not a storage driver${hint(name, poolDrivers)}`;
+    throw errors.invalid('storage pool', [{ path: 'driver', message }]);
   }
 }
 

@@ -4,35 +4,18 @@ import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
-import { hasOwnHwaddr, isDisk, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
+import { hasOwnHwaddr, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
-import { nearestName } from '../../../api/text/nearest-word.ts';
 import type { Problem } from '../../../api/problem.ts';
-import { customOnlyDrivers } from '../../../api/storage/pool-drivers.ts';
-import { poolOfLimit, setLimits } from '../../../api/project/project-limits.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import { containersWith } from '../../shared/used-by.ts';
-import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '../../shared/expand.ts';
+import { attachedVolumes, devicePools, expand, nicNetworks } from '../../shared/expand.ts';
 import { generatedName } from './generated-name.ts';
-import { ipFamilies, isFiltering } from '../../networks/nic-filtering.ts';
-import type { Pools } from '../../storage/pools.ts';
-import { limitingPools, rootSize } from '../../storage/root-size.ts';
-import {
-  ofProject,
-  profileIn,
-  profilesOf,
-  projectWith,
-  requireProject,
-  volumeKeyIn,
-} from '../../shared/project-scope.ts';
-import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
-
-export interface DraftDeps {
-  readonly records: Records;
-  readonly pools: Pick<Pools, 'canLimit'>;
-}
+import { filterProblems, networkProblems, profileProblems, rootProblems, type DraftDeps } from './draft-problems.ts';
+import { profileIn, profilesOf, requireProject, volumeKeyIn } from '../../shared/project-scope.ts';
+import { projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
@@ -185,99 +168,6 @@ export function checkArchitecture(sent: string | undefined, host: string): strin
     ]);
   }
   return known;
-}
-
-function profileProblems(records: Records, project: string, profiles: readonly string[]): Problem[] {
-  const problems: Problem[] = [];
-  const seen = new Set<string>();
-  for (const [index, profile] of profiles.entries()) {
-    const path = `profiles.${index}`;
-    if (seen.has(profile)) problems.push({ path, message: `the profile ${profile} is listed twice` });
-    seen.add(profile);
-    if (records.profiles.has(profileIn(records, project, profile))) continue;
-    const there = ofProject(records.profiles.list(), projectWith(records, project, 'features.profiles'));
-    const near = nearestName(
-      profile,
-      there.map((entry) => plainName(entry.name)),
-    );
-    problems.push({
-      path,
-      message: `there is no profile ${profile}${near === undefined ? '' : `; did you mean ${near}?`}`,
-    });
-  }
-  return problems;
-}
-
-function rootProblems(
-  { records, pools }: DraftDeps,
-  project: string,
-  devices: DeviceMap,
-  pool: string | undefined,
-  previous: ContainerDocument | undefined,
-): Problem[] {
-  if (pool === undefined || pool === '') {
-    const message =
-      'no root disk: give a profile or the container a device of type disk with path / and a pool, for example root: {type: disk, path: /, pool: default}';
-    return [{ path: 'devices', message }];
-  }
-  if (previous !== undefined && previous.pool !== pool) {
-    return [
-      { path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` },
-    ];
-  }
-  const root = rootDisk(devices);
-  const driver = records.pools.get(pool)?.document.driver ?? '';
-  const limit = setLimits(records.projects.get(project)?.document.config ?? {}).find(
-    (key) => key === 'limits.disk' || poolOfLimit(key) === pool,
-  );
-  if (root !== undefined && customOnlyDrivers.includes(driver)) {
-    const message = `the pool ${pool} of driver ${driver} holds custom volumes only; put the root disk in a pool of another driver`;
-    return [{ path: `devices.${root.name}.pool`, message }];
-  }
-  // Elsewhere an ineffective size is a warning, as with LXD: here other containers rely on it.
-  if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !pools.canLimit(pool)) {
-    const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use ${limitingPools}`;
-    return [{ path: `devices.${root.name}.size`, message }];
-  }
-  const unknown = Object.entries(devices)
-    .filter(([, device]) => isDisk(device) && device['pool'] !== undefined && !records.pools.has(device['pool']))
-    .map(([name, device]): Problem => {
-      const near = nearestName(
-        device['pool'] ?? '',
-        records.pools.list().map((entry) => entry.name),
-      );
-      const hint = near === undefined ? '' : `; did you mean ${near}?`;
-      return { path: `devices.${name}.pool`, message: `there is no storage pool ${device['pool']}${hint}` };
-    });
-  return unknown;
-}
-
-/** A parent is checked at the start; a named network is managed here. */
-function networkProblems(records: Records, devices: DeviceMap): Problem[] {
-  return Object.entries(devices).flatMap(([name, device]) => {
-    const { network = '' } = device;
-    if (!isNic(device) || network === '' || records.networks.has(network)) return [];
-    const near = nearestName(
-      network,
-      records.networks.list().map((each) => each.name),
-    );
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    return [{ path: `devices.${name}.network`, message: `there is no managed network ${network}${hint}` }];
-  });
-}
-
-/** Only managed networks reserve addresses. */
-function filterProblems(records: Records, devices: DeviceMap): Problem[] {
-  return Object.entries(devices).flatMap(([name, properties]) => {
-    const parent = nicNetwork(properties);
-    if (parent === undefined || records.networks.has(parent)) return [];
-    return ipFamilies
-      .filter((family) => isFiltering(properties, family) && (properties[`ipv${family}.address`] ?? '') === '')
-      .map((family) => ({
-        path: `devices.${name}.security.ipv${family}_filtering`,
-        message: `needs ipv${family}.address: ${parent} is no managed network, so no address can be reserved on it`,
-      }));
-  });
 }
 
 /** Adds volatile.<nic>.hwaddr for every nic without an address. */
