@@ -31,7 +31,7 @@ import { Parts } from './parts.ts';
 import { wasLookedAt } from './decide/set-view.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
-import { previewOn } from './sets/preview.ts';
+import { previewOf, revisionOf } from './sets/preview.ts';
 import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
 import type { EngineDeps } from './wiring.ts';
 import type { ControllerConfig } from './config/config.ts';
@@ -170,8 +170,7 @@ export class Engine implements Controller {
 
   async sync(set: string, { hosts, reason, takeOver = false }: SyncRequest, by: string): Promise<Operation> {
     this.#requireActive();
-    const found = this.#set(set);
-    requireHosts(found, hosts);
+    const found = this.#set(set, hosts);
     this.#parts.sources.get(found.config.source)?.watch.lookNow();
     await found.approvals.noteAsker(by);
     if (takeOver) await found.takeFromOther(hosts, by);
@@ -207,9 +206,7 @@ export class Engine implements Controller {
 
   async rollback(set: string, request: RollbackRequest, by: string): Promise<Operation> {
     this.#requireActive();
-    const found = this.#set(set);
-    requireHosts(found, request.hosts);
-    return found.rollback({ ...request, by }, this.#end.signal);
+    return this.#set(set, request.hosts).rollback({ ...request, by }, this.#end.signal);
   }
 
   async approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation> {
@@ -219,29 +216,14 @@ export class Engine implements Controller {
 
   async approve(set: string, request: ApproveRequest, who: Person): Promise<ApprovalStatus> {
     this.#requireActive();
-    const found = this.#set(set);
-    requireHosts(found, request.hosts);
-    return found.approvals.approve(request, who, this.#end.signal);
+    return this.#set(set, request.hosts).approvals.approve(request, who, this.#end.signal);
   }
 
   async preview(set: string, { ref, hosts }: PreviewRequest, signal: AbortSignal = this.#end.signal): Promise<Preview> {
-    const found = this.#set(set);
-    requireHosts(found, hosts);
+    const found = this.#set(set, hosts);
     const source = this.#parts.sources.get(found.config.source)?.source;
-    const known = found.revisions.find((revision) => revision.startsWith(ref) && ref.length >= 7);
-    const revision = known ?? (await source?.resolve?.(ref, signal))?.revision;
-    if (revision === undefined)
-      throw new ControllerError(
-        'not-found',
-        `the source ${found.config.source} has no revision ${ref}, and only git sources have branches`,
-      );
-    const loaded = await found.preview(revision, signal);
     const chosen = found.hosts.filter(({ name }) => hosts === undefined || hosts.includes(name));
-    const plans =
-      loaded.problems.length > 0
-        ? []
-        : await Promise.all(chosen.map((host) => previewOn(host, loaded.hosts.get(host.name), found.config, signal)));
-    return { revision, problems: loaded.problems.map((message) => ({ message })), hosts: plans };
+    return previewOf(found, await revisionOf(found, source, ref, signal), chosen, signal);
   }
 
   lookAt(source: string): boolean {
@@ -292,10 +274,12 @@ export class Engine implements Controller {
     if (isTaken) throw new ControllerError('unavailable', `${holder ?? 'another controller'} is active: ask it`);
   }
 
-  #set(name: string): ManagedSet {
+  /** `hosts`: the set must have these. */
+  #set(name: string, hosts?: readonly string[]): ManagedSet {
     const set = this.#parts.sets.get(name);
     if (set === undefined)
       throw new ControllerError('not-found', `there is no set ${name}: there are ${listOf(this.#parts.sets.keys())}`);
+    requireHosts(set, hosts);
     return set;
   }
 }

@@ -11,7 +11,7 @@ import { AskedNotes } from './hosts/asked-notes.ts';
 import { Lease } from './hosts/lease.ts';
 import { steadyClock } from './hosts/steady-clock.ts';
 import type { Notifier } from './notify/notice.ts';
-import type { ConfigChanges, Configuration, Difference } from './reload/changes.ts';
+import { gone, isNew, type ConfigChanges, type Configuration } from './reload/changes.ts';
 import { Tasks } from './tasks/tasks.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import { StoredSet } from './sets/stored-set.ts';
@@ -280,19 +280,11 @@ export class Parts implements PartsInUse {
   async #forgetCheckouts(): Promise<void> {
     for (const [name, { source, watch }] of this.sources) {
       const sets = [...this.sets.values()].filter(({ config }) => config.source === name);
-      const offered = watch.status.revision;
-      const kept = new Set([
-        ...sets.flatMap(({ revisions }) => revisions),
-        ...(offered === undefined ? [] : [offered]),
-      ]);
-      await source.keepOnly(kept).catch(() => undefined);
+      const kept = [watch.status.revision ?? [], ...sets.map(({ revisions }) => revisions)].flat();
+      await source.keepOnly(new Set(kept)).catch(() => undefined);
     }
   }
 }
-
-const gone = ({ removed, changed }: Difference): readonly string[] => [...removed, ...changed];
-
-const isNew = ({ added, changed }: Difference, name: string): boolean => added.includes(name) || changed.includes(name);
 
 /** Sorts the parts in the order of the file, in which they are shown and asked for the lease. */
 function inOrder<T>(parts: Map<string, T>, entries: readonly { readonly name: string }[]): void {

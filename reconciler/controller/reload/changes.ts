@@ -21,6 +21,11 @@ export interface Difference {
   readonly changed: readonly string[];
 }
 
+export const gone = ({ removed, changed }: Difference): readonly string[] => [...removed, ...changed];
+
+export const isNew = ({ added, changed }: Difference, name: string): boolean =>
+  added.includes(name) || changed.includes(name);
+
 export interface ConfigChanges {
   /** A changed host is connected to again. */
   readonly hosts: Difference;

@@ -1,4 +1,4 @@
-// The plan of a revision on one host, for people: nothing is changed.
+// The plan of a revision on the hosts of a set, for people: nothing is changed.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
@@ -8,13 +8,42 @@ import { planAround } from '../decide/plan-around.ts';
 import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { Preview } from '../contract/index.ts';
+import { ControllerError } from '../controller.ts';
+import type { Source } from '../sources/source.ts';
+import type { ManagedSet } from './managed-set.ts';
 import type { LoadedSet } from './load-revision.ts';
 import { differenceOf } from './object-detail.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 
 type HostPreview = Preview['hosts'][number];
 
-export async function previewOn(
+/** The revision that a person means. Throws ControllerError if the source has none. */
+export async function revisionOf(
+  { revisions, config }: ManagedSet,
+  source: Source | undefined,
+  ref: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const known = revisions.find((revision) => revision.startsWith(ref) && ref.length >= 7);
+  const revision = known ?? (await source?.resolve?.(ref, signal))?.revision;
+  if (revision !== undefined) return revision;
+  const why = `the source ${config.source} has no revision ${ref}, and only git sources have branches`;
+  throw new ControllerError('not-found', why);
+}
+
+export async function previewOf(
+  set: ManagedSet,
+  revision: string,
+  hosts: readonly SetOnHost[],
+  signal: AbortSignal,
+): Promise<Preview> {
+  const { problems, hosts: loaded } = await set.preview(revision, signal);
+  const plan = (host: SetOnHost): Promise<HostPreview> => previewOn(host, loaded.get(host.name), set.config, signal);
+  const plans = problems.length > 0 ? [] : await Promise.all(hosts.map(plan));
+  return { revision, problems: problems.map((message) => ({ message })), hosts: plans };
+}
+
+async function previewOn(
   { name, link }: SetOnHost,
   loaded: LoadedSet | undefined,
   config: SetConfig,

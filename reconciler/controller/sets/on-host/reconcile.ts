@@ -1,13 +1,11 @@
 // Brings one host to the target of its set: compares, decides whether to make changes now, makes them, and records the result.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
-import type { Address } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { setInProject } from '../../../core/ownership/project-notes.ts';
 import { observeAll } from '../../../engine/observe/observe-all.ts';
 import { LockedError } from '../../../engine/notes/lock.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
-import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { DriftRecord } from '../../contract/index.ts';
@@ -19,6 +17,7 @@ import { opensInMs } from '../../decide/windows.ts';
 import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
+import { ContestedObjects, type ContestedDeps, type RestingObjects } from './contested-objects.ts';
 import { DriftBook } from './drift-book.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import { nameOf, rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
@@ -26,14 +25,10 @@ import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
 import { ofHost } from '../../decide/suspensions.ts';
 
-type RestingObjects = ReadonlyMap<string, string>;
-
-export interface ReconcilerDeps extends SetOnHostDeps {
+export interface ReconcilerDeps extends SetOnHostDeps, ContestedDeps {
   readonly display: HostDisplay;
   /** The stored revision of the host. */
   readonly applied: () => AppliedRevision | undefined;
-  /** Asks for a further comparison. */
-  readonly look: () => void;
 }
 
 export class HostReconciler {
@@ -41,18 +36,17 @@ export class HostReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #host: string;
   readonly #drift: DriftBook;
-  readonly #repairs = new RepairLog();
+  readonly #contested: ContestedObjects;
   readonly #reported: ReportedChanges;
   #isResumed = false;
   #nextOpenMs: number | undefined;
   /** The last failure in the log, so that the same failure is logged only once. */
   #logged: string | undefined;
-  /** The objects that the last comparison left alone. */
-  #resting = '';
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
     this.#host = deps.link.host.name;
+    this.#contested = new ContestedObjects(deps, this.#host);
     this.attempts = new Attempts(deps.config.retry);
     this.#drift = new DriftBook(this.#host, deps.onDrift);
     this.#reported = new ReportedChanges(deps.link);
@@ -87,13 +81,13 @@ export class HostReconciler {
     const { applied, onState, display, nowMs } = this.#deps;
     const isNew = applied()?.text !== target.loaded.text;
     await this.#resumeOnce(signal);
-    this.#repairs.declare(target.loaded.loaded.documents);
+    this.#contested.declare(target.loaded.loaded.documents);
     const compare = (): Promise<Comparison> => this.#compare(target, isNew, signal);
     const fromMs = nowMs();
     const compared = await (rolloutOf(target, isNew)?.planning(this.#host, compare) ?? compare());
     const planned = { host: this.#host, fromMs, toMs: nowMs() };
     await this.#noteDrift(compared.judged, signal);
-    const resting = this.#restingIn(compared.whole);
+    const resting = this.#contested.restingIn(compared.whole);
     const made = compared.allowed(resting);
     const steps = this.#toApprove(compared, made, resting);
     const verdict = verdictOn(this.#factsOf(compared, made, steps));
@@ -203,7 +197,7 @@ export class HostReconciler {
     const onEnd = (failures: Failures, failure: string | undefined): void => {
       this.attempts.ran(failures);
       for (const one of failures) this.#drift.failed(one.address, one.why);
-      if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), this.#deps.nowMs());
+      if (!isNew) this.#contested.repaired(made);
       if (signal.aborted) return;
       if (failure === undefined) this.#succeeded(target, made);
       else this.#noteFailure(new Error(failure), target);
@@ -250,27 +244,6 @@ export class HostReconciler {
     display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked, isLocked };
     if (this.#logged !== text) log(waits ? 'info' : 'error', text, this.#host);
     this.#logged = text;
-  }
-
-  /** Objects that something keeps changing back. */
-  #restingIn({ plan }: MadePlan): RestingObjects {
-    const { look, nowMs } = this.#deps;
-    const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs());
-    const first = Math.min(...resting.values());
-    if (resting.size > 0) setTimeout(look, first + 5).unref();
-    this.#logResting([...resting.keys()]);
-    const reason = 'something keeps changing it back; it is repaired later';
-    return new Map([...resting.keys()].map((address) => [address, reason]));
-  }
-
-  #logResting(addresses: readonly Address[]): void {
-    const text = addresses.join(', ');
-    if (text !== '' && text !== this.#resting) {
-      const times = Math.max(...addresses.map((address) => this.#repairs.count(address)));
-      const why = `something keeps changing them back; repaired ${times} times, and again later`;
-      this.#deps.log('warn', `${text} differ: ${why}`, this.#host);
-    }
-    this.#resting = text;
   }
 
   async #noteDrift({ drift }: DriftJudgement, signal: AbortSignal): Promise<void> {
