@@ -48,11 +48,14 @@ function approvalLines({ name, message, approvalGate, approvals = [] }: SetStatu
 /** The steps that await approval, host by host. */
 export const linesOfPlan = ({ revision, hosts }: ApprovalGate): readonly string[] => [
   `The plan of ${short(revision)} waits for an approval:`,
-  ...hosts.map(({ host, count, steps }) => {
-    const more = count > steps.length ? ` and ${count - steps.length} more` : '';
-    return `  ${host}: ${steps.join(', ')}${more}`;
-  }),
+  ...hosts.map(({ host, count, steps }) => lineOfHost(host, steps, count)),
 ];
+
+/** `count`: how many there are in all. */
+export function lineOfHost(host: string, named: readonly string[], count: number): string {
+  const more = count > named.length ? ` and ${count - named.length} more` : '';
+  return `  ${host}: ${named.join(', ')}${more}`;
+}
 
 function revisionLines({ revision, hosts }: SetStatus): readonly string[] {
   if (revision === undefined) return ['No revision of its source was read yet.'];

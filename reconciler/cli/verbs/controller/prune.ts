@@ -5,7 +5,7 @@ import { usageError } from '../../errors/usage-error.ts';
 import type { Context, Run } from '../../session/context.ts';
 import { short } from './answer.ts';
 import { inSet, readOverview, withApi } from './controller-api.ts';
-import { linesOfPlan } from './explain-set.ts';
+import { lineOfHost, linesOfPlan } from './explain-set.ts';
 import type { ApproveOptions, PruneOptions } from './controller-verbs.ts';
 
 export const prune: Run<PruneOptions> = (context, [set = '']) =>
@@ -53,8 +53,5 @@ async function pruneSet(context: Context<PruneOptions>, set: string, isApproved:
 
 const linesOf = ({ revision, hosts }: PruneGate): readonly string[] => [
   `Revision ${short(revision)} no longer declares:`,
-  ...hosts.map(({ host, count, objects }) => {
-    const more = count > objects.length ? ` and ${count - objects.length} more` : '';
-    return `  ${host}: ${objects.join(', ')}${more}`;
-  }),
+  ...hosts.map(({ host, count, objects }) => lineOfHost(host, objects, count)),
 ];

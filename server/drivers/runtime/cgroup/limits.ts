@@ -101,12 +101,18 @@ function parseLevel(key: string, text: string): number | undefined {
   return level;
 }
 
-/** cgroup v1 values in an order that is valid when tightening; `unset` also resets unlimited ones (live updates). */
-export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: boolean): readonly CgroupValue[] {
+/** `put` adds the value of a file, or `none` for an unlimited one if that is to be reset. */
+function collected(unset: boolean) {
   const values: CgroupValue[] = [];
   const put = (file: string, value: string | undefined, none: string): void => {
     if (value !== undefined || unset) values.push({ file, value: value ?? none });
   };
+  return { values, put };
+}
+
+/** cgroup v1 values in an order that is valid when tightening; `unset` also resets unlimited ones (live updates). */
+export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: boolean): readonly CgroupValue[] {
+  const { values, put } = collected(unset);
   const { cpuTime, memory } = limits;
   put('cpuset.cpus', limits.cpus?.join(','), formatCpus(host.onlineCpus));
   const ordinary = cpuTime.percent === 100 && cpuTime.priority === 10;
@@ -131,10 +137,7 @@ export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: bool
 
 /** The same for cgroup v2. */
 export function cgroup2Values(limits: CgroupLimits, unset: boolean): readonly CgroupValue[] {
-  const values: CgroupValue[] = [];
-  const put = (file: string, value: string | undefined, none: string): void => {
-    if (value !== undefined || unset) values.push({ file, value: value ?? none });
-  };
+  const { values, put } = collected(unset);
   const { cpuTime, memory } = limits;
   put('cpuset.cpus', limits.cpus?.join(','), '');
   const ordinary = cpuTime.quota !== undefined || (cpuTime.percent === 100 && cpuTime.priority === 10);
