@@ -1,7 +1,7 @@
 // Creates a container from an image, as a copy or empty: a saga makes volume and record.
 import { randomUUID } from 'node:crypto';
 import type { ContainerCreate, ContainerSource } from '../../../api/container/container.ts';
-import { never } from '../../../api/schema/common-schemas.ts';
+import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import { applyInstanceType } from '../../../api/container/instance-type.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -192,7 +192,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     ...draft,
     config: withHardwareAddresses(
       deps.records,
-      withNewInstanceId({ [idMapKeys.files]: '[]', ...draft.config }),
+      withNewInstanceId({ ...ownersOfFiles(origin), ...draft.config }),
       expanded.devices,
     ),
     ephemeral: body.ephemeral ?? false,
@@ -205,6 +205,9 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     lifecycle: 'ready',
   };
 }
+
+/** A copy has the owners of its original's files, also if they are not recorded. */
+const ownersOfFiles = ({ from }: Origin): ConfigMap => (from === undefined ? { [idMapKeys.files]: '[]' } : {});
 
 /** Hardware addresses that must be free. A copy may have the original's: only one of the two can be up. */
 function ownHardware(

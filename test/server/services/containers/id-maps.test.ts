@@ -3,7 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Changes } from '../../../../server/records/changes.ts';
 import { kernelMap } from '../../../../server/drivers/runtime/idmap/user-namespaces.ts';
 import { parseIdMap } from '../../../../server/drivers/runtime/idmap/plan.ts';
 import type { HostDrivers } from '../../../../server/daemon/host-drivers.ts';
@@ -108,6 +109,24 @@ describe('recorded id maps', () => {
       await setState(daemon, name, 'stop', { force: true });
       await daemon.ok('DELETE', path(name));
     }
+  });
+
+  test('a copy of a container whose files have unknown ids does not record them as known', async () => {
+    const [old, copy] = [fresh(), fresh()];
+    type Put = (kind: string, name: string, document: { readonly config: Record<string, string> }) => void;
+    // oxlint-disable-next-line typescript/unbound-method -- it is called with its own this
+    const put = Changes.prototype.put as Put;
+    const asOlder: Put = function (this: Changes, kind, name, document) {
+      const { 'volatile.last_state.idmap': _unknown, ...kept } = document.config ?? {};
+      put.call(this, kind, name, name === old ? { ...document, config: kept } : document);
+    };
+    const spied = vi.spyOn(Changes.prototype, 'put').mockImplementation(asOlder as typeof Changes.prototype.put);
+    await createContainer(daemon, old).finally(() => spied.mockRestore());
+    expect(await config(old)).not.toHaveProperty('volatile.last_state.idmap');
+    await createContainer(daemon, copy, { config: isolated, source: { type: 'copy', source: old } });
+    expect(await config(copy)).not.toHaveProperty('volatile.last_state.idmap');
+    await setState(daemon, copy, 'start');
+    expect(await config(copy)).toHaveProperty('volatile.last_state.idmap');
   });
 
   test('a map that files brought from elsewhere reserves no ids', async () => {
