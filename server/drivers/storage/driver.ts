@@ -16,6 +16,8 @@ export interface VolumeRef {
 /** For drivers whose volumes have their own file systems; the pool's values apply to what is absent. */
 export interface VolumeShape {
   readonly bytes?: number;
+  /** It gets this size if it would get less: for files from elsewhere that fitted a volume of this size. */
+  readonly minBytes?: number;
   readonly fileSystem?: string;
   /** For zfs: a block volume with a file system on it. */
   readonly isBlock?: boolean;

@@ -5,6 +5,7 @@ import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, volumePathIn } from './layout.ts';
+import { leastSize } from './tree-snapshots.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
@@ -23,7 +24,8 @@ export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' |
     const canShare =
       from.volume.name === to.volume.name && (from.snapshot === undefined) === (to.snapshot === undefined);
     const { shareTree } = kind;
-    if (!canShare || shareTree === undefined) return (...all) => kind.copyTree(...all);
+    if (!canShare || shareTree === undefined)
+      return (source, target, by, signal) => kind.copyTree(source, target, by, signal, leastSize(to.volume));
     return (source, target, _by, signal) => shareTree(source, target, signal);
   };
 

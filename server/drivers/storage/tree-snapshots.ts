@@ -58,7 +58,7 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
     if (source.kind !== 'tree' && !(await names.isTree(from)))
       throw new DriverError('NotFound', `there is no directory ${from}`);
     if (source.kind === 'tree') {
-      const shape = await kind.shapeOf?.(volumePathIn(root, snapshot.volume));
+      const shape = { ...(await kind.shapeOf?.(volumePathIn(root, snapshot.volume))), ...leastSize(snapshot.volume) };
       await staging.build(root, path, (temporary) => kind.importTree(from, temporary, signal, shape));
       await kind.atomic?.seal(path);
     } else if (kind.atomic === undefined || !(await kind.atomic.isWhole(from))) {
@@ -189,6 +189,10 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
 
 /** The kind and the file system stay those of the snapshot. */
 const sizeOnly = ({ bytes }: VolumeShape = {}): VolumeShape => (bytes === undefined ? {} : { bytes });
+
+/** A copy of a tree keeps its shape, and has at least this size. */
+export const leastSize = ({ shape: { minBytes } = {} }: VolumeRef): VolumeShape =>
+  minBytes === undefined ? {} : { minBytes };
 
 const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
 

@@ -1,8 +1,8 @@
-// Custom volumes for sagas and use cases: finds ready ones, limits their size, copies their snapshots.
+// Custom volumes for sagas and use cases: finds ready ones, limits their size.
 import { isTrue } from '../../api/text/value-checks.ts';
 import { parseBytes } from '../../api/text/byte-size.ts';
 import { errors } from '../../api/errors.ts';
-import type { LimitForm, SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { LimitForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
@@ -49,22 +49,6 @@ export async function limitVolume(
   await driver.useMountOptions?.(spec, refOf(name), config['block.mount_options']);
   if (pools.canLimit(pool))
     await driver.limitVolume(spec, refOf(name), volumeSize(config), { ...how, ...limitForm(config) });
-}
-
-/** Keeps existing snapshots: idempotent. */
-export async function copyVolumeSnapshots(
-  pools: Pools,
-  from: VolumeId,
-  to: VolumeId,
-  snapshots: VolumeSnapshots,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const { name } of snapshots) {
-    const source = pools.copySource(from.pool, refOf(from.name), name, to.pool);
-    const snapshotSource: SnapshotSource =
-      source.kind === 'tree' ? source : { kind: 'copy', from: { volume: refOf(from.name), snapshot: name } };
-    await pools.createSnapshot(to.pool, { volume: refOf(to.name), snapshot: name }, snapshotSource, signal);
-  }
 }
 
 export interface VolumeSnapshotParams {

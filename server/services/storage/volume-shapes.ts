@@ -28,4 +28,33 @@ export function newContainerVolume(
   return { type: 'container', name, shape: sized(rootSize(expand(document, profilesOf(records, name)).devices)) };
 }
 
+interface Snapshot<Document> {
+  readonly name: string;
+  readonly document: Document;
+}
+
+/** The volume of a snapshot that is made of files from elsewhere: it may be of a time when the volume was larger. */
+type OfSnapshot = (snapshot: string) => VolumeRef;
+
+export const ofContainerSnapshots =
+  (
+    records: Records,
+    volume: VolumeRef,
+    snapshots: readonly Snapshot<Parameters<typeof newContainerVolume>[2]>[],
+  ): OfSnapshot =>
+  (snapshot) => {
+    const found = snapshots.find(({ name }) => name === snapshot);
+    return found === undefined ? volume : atLeast(volume, newContainerVolume(records, volume.name, found.document));
+  };
+
+export const ofCustomSnapshots =
+  (volume: VolumeRef, snapshots: readonly Snapshot<Pick<VolumeDocument, 'config'>>[]): OfSnapshot =>
+  (snapshot) => {
+    const found = snapshots.find(({ name }) => name === snapshot);
+    return found === undefined ? volume : atLeast(volume, newCustomVolume(volume.name, found.document.config));
+  };
+
+const atLeast = (volume: VolumeRef, { shape: { bytes } = {} }: VolumeRef): VolumeRef =>
+  bytes === undefined ? volume : { ...volume, shape: { ...volume.shape, minBytes: bytes } };
+
 const sized = (bytes: number | undefined): { readonly bytes?: number } => (bytes === undefined ? {} : { bytes });

@@ -93,7 +93,8 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
     const place = this.place(path);
     const { pool, id } = place;
     const fileSystem = fileSystemFor(pool, shape);
-    const bytes = shape.bytes ?? (parseBytes(pool.config['volume.size'] ?? '') || defaultBytes);
+    const usual = shape.bytes ?? (parseBytes(pool.config['volume.size'] ?? '') || defaultBytes);
+    const bytes = Math.max(usual, shape.minBytes ?? 0);
     if (bytes < smallest[fileSystem])
       throw new DriverError('Invalid', `${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
     await this.#store.create(pool, id, bytes);
@@ -113,13 +114,20 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
     if (isCopied || !(await this.#fitsAsClone(source, shape))) return this.#copyFiles(from, to, signal, shape);
     signal.throwIfAborted();
     await this.clone(source, target);
-    if (shape.bytes === undefined) return;
+    const bytes = shape.bytes ?? (await this.#enlarged(target, shape));
+    if (bytes === undefined) return;
     try {
-      await this.resize(to, shape.bytes);
+      await this.resize(to, bytes);
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== 'Invalid') throw error;
       await this.#copyIntoSmaller(from, to, error, signal, shape);
     }
+  }
+
+  /** Undefined: it is large enough. */
+  async #enlarged({ pool, id }: Place, { minBytes = 0 }: VolumeShape): Promise<number | undefined> {
+    if (minBytes === 0) return undefined;
+    return ((await this.#store.find(pool, id))?.bytes ?? 0) < minBytes ? minBytes : undefined;
   }
 
   async #copyFiles(from: string, to: string, signal: AbortSignal, shape: VolumeShape): Promise<void> {

@@ -1,5 +1,5 @@
 // Moves a container to this member: its current member sends the files, and the last transaction makes it this member's.
-import { newContainerVolume } from '../../storage/volume-shapes.ts';
+import { targetVolume } from '../../transfer/migration/container-target.ts';
 import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -56,7 +56,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
           .map((one) => one.name)
           .filter((one) => snapshots.some((each) => each.name === one));
         if (names.length < snapshots.length) throw new PeerError('the other member does not send every snapshot');
-        const volume = { pool: document.pool, ref: newContainerVolume(deps.records, name, document) };
+        const volume = targetVolume(deps.records, name, document, snapshots);
         const take: TakeFiles = (_params, context) =>
           receiveAll(deps, peer, volume, { offer, snapshots: names }, handle, context.signal);
         await deps.locks.run(lockOf(name), () =>

@@ -12,6 +12,7 @@ import { qualifiedName } from '../../../api/project/project-names.ts';
 import { needProject } from '../../shared/project-scope.ts';
 import { withRootIn } from '../shared/draft.ts';
 import { measured } from '../../storage/measure-snapshot.ts';
+import { ofContainerSnapshots } from '../../storage/volume-shapes.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../shared/snapshot-records.ts';
 
 /** Where the files come from; stored in the intent of a creation. */
@@ -87,23 +88,23 @@ export async function copySnapshots(
   signal: AbortSignal,
 ): Promise<void> {
   const place = { name: to.name, pool: to.document.pool };
-  const names = snapshots.map((one) => one.name);
-  await copySnapshotFiles(deps.pools, from, place, names, signal);
+  await copySnapshotFiles(deps, from, place, snapshots, signal);
   const copied = snapshots.map((one) => asCopied(deps.records, to.name, one, to.document.pool));
   const owner = { pool: place.pool, volume: volumeOf(to.name) };
   await putSnapshots(deps.records, to.document.uuid, await measured(deps, owner, copied, signal));
 }
 
 export async function copySnapshotFiles(
-  pools: ContainerDeps['pools'],
+  { records, pools }: Pick<ContainerDeps, 'records' | 'pools'>,
   from: CopyFrom,
   to: { readonly name: string; readonly pool: string },
-  snapshots: readonly string[],
+  snapshots: readonly SnapshotEntry[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const name of snapshots) {
+  const ofSnapshot = ofContainerSnapshots(records, volumeOf(to.name), snapshots);
+  for (const { name } of snapshots) {
     const source = snapshotSource(pools, from, name, to.pool);
-    await pools.createSnapshot(to.pool, { volume: volumeOf(to.name), snapshot: name }, source, signal);
+    await pools.createSnapshot(to.pool, { volume: ofSnapshot(name), snapshot: name }, source, signal);
   }
 }
 

@@ -64,7 +64,8 @@ export function moveContainerSaga(
           await pools.createVolume(to.pool, newContainerVolume(records, to.name, document), files, () => {}, signal);
           const { devices } = expand(document, profilesOf(records, to.name));
           await limitNewRoot(pools, to.pool, to.name, devices);
-          await copySnapshotFiles(pools, source, to, snapshots, signal);
+          const moving = snapshotsOf(records, document.uuid).filter(({ name }) => snapshots.includes(name));
+          await copySnapshotFiles(deps, source, to, moving, signal);
         },
         async undo({ from, to }) {
           if (!(await has(from)))

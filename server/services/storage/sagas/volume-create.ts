@@ -1,7 +1,8 @@
 // The saga that creates a custom volume, empty or as a copy with snapshots.
 import type { VolumeId } from '../../../records/record-names.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
-import { copyVolumeSnapshots, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../custom-volumes.ts';
+import { copyVolumeSnapshots } from '../copy-volume-snapshots.ts';
+import { refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../custom-volumes.ts';
 import { newCustomVolume } from '../volume-shapes.ts';
 import { fillVolume, type NewVolume } from '../new-volume.ts';
 import type { Saga } from '../../../operations/saga.ts';

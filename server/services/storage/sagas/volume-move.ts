@@ -1,13 +1,8 @@
 // The saga that moves a custom volume into another pool, and perhaps into another project.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { beginMove, type MoveParams, commitMove, endMove } from './volume-rename.ts';
-import {
-  refOf,
-  type VolumeSnapshots,
-  type VolumeSagaDeps,
-  limitVolume,
-  copyVolumeSnapshots,
-} from '../custom-volumes.ts';
+import { refOf, type VolumeSnapshots, type VolumeSagaDeps, limitVolume } from '../custom-volumes.ts';
+import { copyVolumeSnapshots } from '../copy-volume-snapshots.ts';
 import { newCustomVolume } from '../volume-shapes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 

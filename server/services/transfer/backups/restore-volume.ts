@@ -12,7 +12,7 @@ import { withoutServerKeys } from '../../shared/expand.ts';
 import { volumeIn } from '../../shared/project-scope.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
 import { volumeSize } from '../../storage/custom-volumes.ts';
-import { newCustomVolume } from '../../storage/volume-shapes.ts';
+import { newCustomVolume, ofCustomSnapshots } from '../../storage/volume-shapes.ts';
 import { checkedVolumeConfig, keysIn, volumeLock } from '../../storage/volume-checks.ts';
 import { receiveVolumeSaga, type ReceiveVolumeParams } from '../migration/sagas/volume-receive.ts';
 import { isUntrustedSource } from '../migration/untrusted-source.ts';
@@ -68,11 +68,12 @@ async function restoreNow(
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  const { volume, document } = params;
+  const { volume, document, snapshots } = params;
   const room = await deps.pools.room(volume.pool);
   await inspectFiles(upload.path, index, { ...room, partBytes: volumeSize(document.config) }, signal);
   const keepNodes = allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, volume.name);
-  const plan = { volume: newCustomVolume(volume.name, document.config), index, keepNodes };
+  const ref = newCustomVolume(volume.name, document.config);
+  const plan = { volume: ref, ofSnapshot: ofCustomSnapshots(ref, snapshots), index, keepNodes };
   const progress = (part: string): void => handle.update({ restore_backup_progress: part });
   const saga = receiveVolumeSaga(
     deps,

@@ -4,7 +4,7 @@ import { isTrue } from '../../../api/container/container-config.ts';
 import { rootDisk } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import { newContainerVolume } from '../../storage/volume-shapes.ts';
+import { newContainerVolume, ofContainerSnapshots } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -81,8 +81,10 @@ async function restoreNow(
     const profileOf = profilesOf(deps.records, name);
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
+    const volume = newContainerVolume(deps.records, name, params.document);
     const plan = {
-      volume: newContainerVolume(deps.records, name, params.document),
+      volume,
+      ofSnapshot: ofContainerSnapshots(deps.records, volume, params.snapshots),
       index,
       keepNodes:
         (allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, name)) ||

@@ -15,6 +15,8 @@ interface Store {
 
 export interface UnpackPlan {
   readonly volume: VolumeRef;
+  /** The volume as a snapshot of it needs it. */
+  readonly ofSnapshot: (snapshot: string) => VolumeRef;
   readonly index: BackupIndex;
   /** A privileged container keeps its device nodes, and so does a trusted caller's volume. */
   readonly keepNodes: boolean;
@@ -82,11 +84,12 @@ interface Part {
 
 async function unpackPart(
   { driver, pool }: Store,
-  { volume, index, keepNodes }: UnpackPlan,
+  { volume, ofSnapshot, index, keepNodes }: UnpackPlan,
   { section, first, inPart, advance, native }: Part,
   signal: AbortSignal,
 ): Promise<void> {
-  const to = { volume, ...(section.snapshot === undefined ? {} : { snapshot: section.snapshot }) };
+  const { snapshot } = section;
+  const to = snapshot === undefined ? { volume } : { volume: ofSnapshot(snapshot), snapshot };
   if (index.optimized) {
     const stream = native.checked(first.content(), `${section.prefix}.bin`);
     return driver.importVolume(pool, to, stream, { kind: 'native', strange: native.isStrange }, signal);

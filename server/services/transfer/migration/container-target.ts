@@ -7,7 +7,9 @@ import { validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import type { ContainerMigrationOffer, ContainerSnapshotOffer } from '../../../api/container/migration-messages.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import { newContainerVolume } from '../../storage/volume-shapes.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { TargetVolume } from './streams.ts';
+import { newContainerVolume, ofContainerSnapshots } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Records } from '../../../records/records.ts';
 import { reachOf } from '../../limits/reach.ts';
@@ -67,7 +69,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
         receiveAll(
           deps,
           peer,
-          { pool: document.pool, ref: newContainerVolume(deps.records, name, document) },
+          targetVolume(deps.records, name, document, snapshots),
           {
             offer,
             lxd,
@@ -89,6 +91,17 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       await announceArrival(deps, caller, name, params.document);
     },
   });
+}
+
+/** The volume of a container that arrives, and those of its snapshots. */
+export function targetVolume(
+  records: Records,
+  name: string,
+  document: ContainerDocument,
+  snapshots: readonly SnapshotEntry[],
+): TargetVolume {
+  const ref = newContainerVolume(records, name, document);
+  return { pool: document.pool, ref, ofSnapshot: ofContainerSnapshots(records, ref, snapshots) };
 }
 
 /** Checks that need only the body, made before the connection. */

@@ -10,6 +10,7 @@ import { lockOf } from '../../shared/find-container.ts';
 import { copyOrigin } from '../../containers/create/copy.ts';
 import { withRootIn } from '../../containers/shared/draft.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
+import { ofContainerSnapshots } from '../../storage/volume-shapes.ts';
 import { receivedSnapshotKeys } from './arriving.ts';
 import { ownersOf, treeOf } from './owners.ts';
 import { trackProgress, type Progress } from './progress.ts';
@@ -44,12 +45,15 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
           signal,
         });
         const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
+        const volume = refOf(name);
+        const ofSnapshot = ofContainerSnapshots(deps.records, volume, snapshots);
+        const target = { pool: document.pool, volume, ofSnapshot };
         const canClone = source.pool === document.pool && driver.capabilities.cheapCopies;
         const isCheap = canClone && (await haveOwnIds(deps, source, plan.parts));
         const fill = (part: RefreshPart, context: SagaContext): Promise<void> =>
           isCheap
-            ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
-            : compareHere(deps, source, { pool: document.pool, volume: refOf(name) }, part, progress, context.signal);
+            ? cloneHere(deps, document.pool, source, volume, part, context.signal)
+            : compareHere(deps, source, target, part, progress, context.signal);
         await refreshNow(deps, caller, name, document, plan, snapshots, fill, progress, signal);
       }),
   });
@@ -88,14 +92,15 @@ async function cloneHere(
 async function compareHere(
   deps: RefreshDeps,
   source: LocalSource,
-  target: { readonly pool: string; readonly volume: VolumeRef },
+  target: { readonly pool: string; readonly volume: VolumeRef; readonly ofSnapshot: (snapshot: string) => VolumeRef },
   part: RefreshPart,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   const [there, here] = [deps.pools.use(source.pool), deps.pools.use(target.pool)];
   const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
-  const [base, to] = [treeOf(target.volume, part.base), treeOf(target.volume, part.snapshot)];
+  const base = treeOf(target.volume, part.base);
+  const to = treeOf(part.snapshot === undefined ? target.volume : target.ofSnapshot(part.snapshot), part.snapshot);
   progress.begin(labelOf(target.volume, part));
   const listing = await listTree(here.driver, here.pool, base, signal);
   const ownerOf = await ownersOf(deps, source.pool, from);

@@ -23,6 +23,7 @@ import { refreshFromHere } from './refresh-here.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
 import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './refresh-run.ts';
 import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from './untrusted-source.ts';
+import { ofContainerSnapshots } from '../../storage/volume-shapes.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
 import { answerTo, featuresOf, isTwice } from './lxd/offers.ts';
 import type { ChangingTree } from '../../../drivers/storage/driver.ts';
@@ -118,12 +119,13 @@ async function receiveRefresh(
     lxd === undefined
       ? peer.send({ type: 'answer', version: migrationVersion, format, parts })
       : peer.sendHeader(answerTo(lxd, wanted, 'refresh', pool));
+  const ofSnapshot = ofContainerSnapshots(deps.records, refOf(name), arriving);
   let isAnswered = false;
   const fill = async (part: RefreshPart, context: SagaContext): Promise<void> => {
     if (!isAnswered) await answer();
     isAnswered = true;
     progress.begin(labelOf(refOf(name), part));
-    const to = treeOf(refOf(name), part.snapshot);
+    const to = treeOf(part.snapshot === undefined ? refOf(name) : ofSnapshot(part.snapshot), part.snapshot);
     if (lxd !== undefined) {
       const times = part.snapshot === undefined && isTwice(lxd) ? 2 : 1;
       const change = async ({ path }: ChangingTree): Promise<void> => {

@@ -87,9 +87,15 @@ export async function receiveChanges(
   );
 }
 
-interface Parts {
+/** A volume that is received with its snapshots. */
+export interface TargetVolume {
   readonly pool: string;
   readonly ref: VolumeRef;
+  /** The volume as a snapshot of it needs it. */
+  readonly ofSnapshot: (snapshot: string) => VolumeRef;
+}
+
+interface Parts extends TargetVolume {
   /** In the order of arrival; the volume itself is last. */
   readonly snapshots: readonly string[];
   readonly format: string;
@@ -101,7 +107,7 @@ interface Parts {
 export async function receiveParts(
   pools: Pools,
   peer: Peer,
-  { pool: name, ref, snapshots, format, untrusted }: Parts,
+  { pool: name, ref, ofSnapshot, snapshots, format, untrusted }: Parts,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -109,7 +115,7 @@ export async function receiveParts(
   for (const snapshot of [...snapshots, undefined]) {
     progress.begin(snapshot === undefined ? ref.name : `${ref.name}/${snapshot}`);
     const incoming = peer.receiveStream((count) => void progress.add(count));
-    const to = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+    const to = snapshot === undefined ? { volume: ref } : { volume: ofSnapshot(snapshot), snapshot };
     const bytes = untrusted === undefined ? incoming.bytes : harmlessTar(incoming.bytes, untrusted);
     await driver.importVolume(pool, to, bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
     await incoming.drain();

@@ -31,7 +31,7 @@ import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import type { Reach } from '../../../lib/reach.ts';
 import type { UntrustedFiles } from './untrusted-source.ts';
-import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
+import { formatsOf, type TargetVolume, receiveChanges, receiveParts } from './streams.ts';
 
 export interface TargetDeps extends Pick<ServiceParts, 'records' | 'clock'> {
   readonly pools: Pools;
@@ -110,7 +110,7 @@ interface Receiving extends Taken {
 export async function receiveAll(
   deps: TargetDeps,
   peer: Peer,
-  volume: { readonly pool: string; readonly ref: VolumeRef },
+  volume: TargetVolume,
   { offer, lxd, snapshots, purpose = 'copy', untrusted }: Receiving,
   handle: OperationHandle,
   signal: AbortSignal,

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import type { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
-import { newCustomVolume } from '../../storage/volume-shapes.ts';
+import type { TargetVolume } from './streams.ts';
+import { newCustomVolume, ofCustomSnapshots } from '../../storage/volume-shapes.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { withPoolDefaults } from '../../../api/storage/storage-config.ts';
 import type { StorageVolumeCreate } from '../../../api/storage/volume.ts';
@@ -63,7 +64,7 @@ export function receiveVolume(
         receiveAll(
           deps,
           peer,
-          { pool, ref: newCustomVolume(volume.name, document.config) },
+          targetVolume(volume, document, snapshots),
           {
             offer,
             lxd,
@@ -81,6 +82,15 @@ export function receiveVolume(
       deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
     },
   });
+}
+
+function targetVolume(
+  { pool, name }: VolumeId,
+  { config }: ReceiveVolumeParams['document'],
+  snapshots: ReceiveVolumeParams['snapshots'],
+): TargetVolume {
+  const ref = newCustomVolume(name, config);
+  return { pool, ref, ofSnapshot: ofCustomSnapshots(ref, snapshots) };
 }
 
 const isGiven = (config: StorageVolumeCreate['config']): config is Record<string, string> =>

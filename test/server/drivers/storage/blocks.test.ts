@@ -153,6 +153,40 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     expect(await now()).toEqual([10, 64 * mebi]);
   });
 
+  test('a snapshot of files from elsewhere gets the size that it needs, also if the volume is smaller by now', async () => {
+    const [from, to] = [await madePool({ 'volume.size': '128MiB' }), await madePool()];
+    const storage = fixture.storage;
+    for (const pool of [from, to]) await make(pool, custom('v'));
+    await writeFile(fileOf(from, custom('v')), Buffer.alloc(70 * mebi, 'a'));
+    const large = { volume: custom('v'), snapshot: 'large' };
+    await storage.createSnapshot(from, large, { kind: 'now' }, never);
+    const path = storage.snapshotPath(from, large);
+    const volume = { ...custom('v'), shape: { minBytes: 128 * mebi } };
+    const copied = (ref: VolumeRef, snapshot: string): Promise<void> =>
+      storage.withFiles!(path, () =>
+        storage.createSnapshot(to, { volume: ref, snapshot }, { kind: 'tree', path }, never),
+      );
+    expect(await codeOf(copied(custom('v'), 'copied'))).toBe('NoSpace');
+    await copied(volume, 'copied');
+    const imported = { volume, snapshot: 'imported' };
+    await storage.exportVolume(
+      from,
+      large,
+      { kind: 'tar' },
+      (bytes) => storage.importVolume(to, imported, bytes, { kind: 'tar' }, never),
+      never,
+    );
+    await storage.deriveVolume(
+      to,
+      { volume: custom('v') },
+      { volume, snapshot: 'derived' },
+      (tree) => writeFile(join(tree.path, 'file'), Buffer.alloc(70 * mebi, 'b')),
+      never,
+    );
+    expect(await storage.listSnapshots(to, custom('v'))).toEqual(['copied', 'derived', 'imported']);
+    expect((await storage.limitsIn?.(to))?.(custom('v'))).toBe(48 * mebi);
+  });
+
   test('a copy that cannot be made reports why, also if its unfinished volume cannot be removed', async () => {
     const pool = await madePool({ 'volume.block.filesystem': 'btrfs', 'volume.size': '320MiB' });
     await make(pool, custom('v'));
