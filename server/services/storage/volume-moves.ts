@@ -14,6 +14,7 @@ import {
   customVolume,
   findVolume,
   refuseRunningUsers,
+  volumeLock,
   withVolumes,
   type VolumesDeps,
 } from './volume-checks.ts';
@@ -38,6 +39,7 @@ export class VolumeMoves {
     this.#checkTarget(from, target);
     await withVolumes(this.#deps, [from, target], async () => {
       refuseRunningUsers(this.#deps, from, 'renaming it');
+      await this.#deps.locks.unshared(volumeLock(from));
       await this.#deps.sagas.run(renameVolumeSaga(this.#deps), { from, to: target });
     });
     this.#moved(caller, from, target);
@@ -60,6 +62,7 @@ export class VolumeMoves {
       run: (_handle, signal) =>
         withVolumes(this.#deps, [from, to], async () => {
           refuseRunningUsers(this.#deps, from, 'moving it');
+          await this.#deps.locks.unshared(volumeLock(from));
           // Not a step: after a crash the volume found there is our own copy.
           await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
           await this.#moveNow(from, to, signal);

@@ -109,6 +109,7 @@ export class VolumeSnapshots {
       throw errors.exists('snapshot', `${volumeKey(volume)}/${to}`);
     checkSnapshotName(to);
     return this.#start(caller, 'Renaming storage volume snapshot', volume, async (signal) => {
+      await this.#deps.locks.unshared(volumeLock(volume));
       const params = { volume, uuid, snapshot: name, to };
       await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#emit('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
@@ -125,8 +126,9 @@ export class VolumeSnapshots {
     });
   }
 
-  /** The caller holds the volume's lock. */
+  /** The caller holds the volume's lock. Waits for running backups. */
   async dropNow(caller: Caller, volume: VolumeId, name: string, signal: AbortSignal): Promise<void> {
+    await this.#deps.locks.unshared(volumeLock(volume));
     const { uuid } = readyVolume(this.#deps.records, volume);
     const params = { volume, uuid, snapshot: name };
     await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, { signal });

@@ -131,6 +131,7 @@ export class Volumes {
       // A volume in creation is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
       await withVolumes(this.#deps, [volume], async () => {
+        await this.#deps.locks.unshared(volumeLock(volume));
         await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
       });
     }
@@ -201,6 +202,7 @@ export class Volumes {
     await withVolumes(this.#deps, [volume], async () => {
       checkIfMatch(ifMatch, etagOf.volume(findVolume(this.#deps, volume)), 'storage volume', volumeKey(volume));
       refuseRunningUsers(this.#deps, volume, 'restoring it');
+      await this.#deps.locks.unshared(volumeLock(volume));
       await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot });
     });
     const context = { snapshot };

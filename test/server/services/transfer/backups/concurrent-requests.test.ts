@@ -1,4 +1,4 @@
-// While a container is packed for a backup or an image its other requests continue; changes of the packed files wait.
+// While a container or a volume is packed for a backup or an image its other requests continue; changes of the packed files wait.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StorageDriver } from '../../../../../server/drivers/storage/driver.ts';
 import { KeyedMutex } from '../../../../../server/lib/keyed-mutex.ts';
@@ -133,6 +133,42 @@ describe.each([false, true])('with a storage driver whose volumes stay still: %s
     go();
     expect((await daemon.wait(backup)).err).toBe('');
     expect((await daemon.wait(other)).err).toBe('');
+  });
+
+  test.each([
+    ['deleting', 'DELETE', '', undefined],
+    ['renaming', 'POST', '', { name: 'NEW' }],
+    ['moving', 'POST', '', { name: 'NEW', pool: 'other' }],
+    ['deleting the snapshot of', 'DELETE', '/snapshots/s', undefined],
+    ['renaming the snapshot of', 'POST', '/snapshots/s', { name: 't' }],
+    ['restoring', 'PUT', '', { restore: 's' }],
+  ] as const)('%s a custom volume waits for the backup, a new snapshot does not', async (_what, method, tail, body) => {
+    const custom = '/1.0/storage-pools/default/volumes/custom';
+    if (!(await daemon.get('/1.0/storage-pools')).includes('/1.0/storage-pools/other'))
+      await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
+    const freshVolume = async (): Promise<string> => {
+      const name = `v${isStill ? 's' : 'd'}${(count += 1)}`;
+      expect((await daemon.call('POST', custom, { name })).status).toBe(200);
+      await daemon.ok('POST', `${custom}/${name}/snapshots`, { name: 's' });
+      return name;
+    };
+    const change = async (name: string): Promise<void> => {
+      const sent = body !== undefined && 'name' in body && body.name === 'NEW' ? { ...body, name: `${name}new` } : body;
+      const answer = await daemon.call(method, `${custom}/${name}${tail}`, sent);
+      expect(answer.status, answer.bytes.toString()).toBeLessThan(300);
+      if (answer.status === 202) expect((await daemon.wait(answer.body.operation as string)).err).toBe('');
+    };
+    const [name, other] = [await freshVolume(), await freshVolume()];
+    const backup = await begin(`${custom}/${name}/backups`, { name: 'b', volume_only: false });
+    await daemon.ok('POST', `${custom}/${name}/snapshots`, { name: 'meanwhile' });
+    let isChanged = false;
+    const changed = change(name).then(() => (isChanged = true));
+    // The waiting request has come as far as it can when another volume has done the same.
+    await change(other);
+    expect([isChanged, await statusOf(backup)]).toEqual([false, 'Running']);
+    go();
+    expect((await daemon.wait(backup)).err).toBe('');
+    await changed;
   });
 
   test('the container can start during publishing only when its files are frozen in a snapshot', async () => {
