@@ -17,25 +17,23 @@ export const containerName: NameRule = (name) => {
   return undefined;
 };
 
-const plain =
-  (max: number, label: string): NameRule =>
-  (name) => {
-    if (name.length === 0) return 'must not be empty';
-    if (name.length > max) return `must have at most ${max} characters, has ${name.length}`;
-    const bad = /[^!-~]|[/%]/.exec(name)?.[0];
-    if (bad !== undefined) return `must not contain ${JSON.stringify(bad)} (${label})`;
-    if (name === '.' || name === '..') return 'must not be . or ..';
-    return undefined;
-  };
+const plain: NameRule = (name) => {
+  if (name.length === 0) return 'must not be empty';
+  if (name.length > 64) return `must have at most 64 characters, has ${name.length}`;
+  const bad = /[^!-~]|[/%]/.exec(name)?.[0];
+  if (bad !== undefined) return `must not contain ${JSON.stringify(bad)} (printable ASCII without space, slash and %)`;
+  if (name === '.' || name === '..') return 'must not be . or ..';
+  return undefined;
+};
 
-export const profileName = plain(64, 'printable ASCII without space, slash and %');
+export const profileName = plain;
 /** LXD's rule; a project's name also appears in lists, in queries and as a prefix of names on the host. */
 export const projectName: NameRule = (name) => {
   const bad = /[*_'":,\\]/.exec(name)?.[0];
   return bad === undefined ? profileName(name) : `must not contain ${bad}`;
 };
-export const snapshotName = plain(64, 'printable ASCII without space, slash and %');
-export const deviceName = plain(64, 'printable ASCII without space, slash and %');
+export const snapshotName = plain;
+export const deviceName = plain;
 
 export const poolName: NameRule = (name) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)

@@ -38,7 +38,7 @@ function readItem(parser: Parser, depth: number): Item {
   const next = parser.peek();
   const isLast = next.type === 'end' || (next.type === 'sign' && next.text === '}');
   if (!isLast && !/[\r\n]/.test(parser.text.slice(item.end, next.start)))
-    throw parser.error('E_SYNTAX', 'the next argument or block must begin a new line', next);
+    throw parser.error('the next argument or block must begin a new line', next);
   return item;
 }
 
@@ -48,7 +48,7 @@ function readArgument(parser: Parser, name: string, start: number): Argument {
 }
 
 function readBlock(parser: Parser, name: string, start: number, depth: number): Block {
-  if (depth > maxDepth) throw parser.error('E_SYNTAX', 'blocks are nested too deeply', parser.span(start, 1));
+  if (depth > maxDepth) throw parser.error('blocks are nested too deeply', parser.span(start, 1));
   const labels = [];
   for (;;) {
     const token = parser.peek();
@@ -61,7 +61,7 @@ function readBlock(parser: Parser, name: string, start: number, depth: number): 
   const items: Item[] = [];
   for (let close = parser.takeSign('}'); close === undefined; close = parser.takeSign('}')) {
     const next = parser.peek();
-    if (next.type === 'end') throw parser.error('E_SYNTAX', `the block ${name} has no }`, parser.span(start, 1));
+    if (next.type === 'end') throw parser.error(`the block ${name} has no }`, parser.span(start, 1));
     items.push(readItem(parser, depth + 1));
   }
   return { type: 'block', name, labels, items, start, open, end: parser.at };
@@ -72,6 +72,6 @@ function readLabel(parser: Parser): Span & { readonly text: string } {
   const label = parser.expression();
   const text =
     label.type === 'name' ? label.name : label.type === 'literal' && typeof label.value === 'string' ? label.value : '';
-  if (text === '') throw parser.error('E_SYNTAX', 'the label of a block is a name or a quoted text', token);
+  if (text === '') throw parser.error('the label of a block is a name or a quoted text', token);
   return { text, start: token.start, end: label.end };
 }

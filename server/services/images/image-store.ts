@@ -1,6 +1,5 @@
-// Images and their files: reads, looks up, changes and deletes them; add-image.ts adds. Fingerprints and prefixes are qualified names:
+// Images and their files: reads, changes and deletes them; add-image.ts adds. Fingerprints and prefixes are qualified names:
 // every lookup stays in the project of the given name.
-import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -12,10 +11,11 @@ import type { Entry } from '../../records/records.ts';
 import { isOfMember, type Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
-import { aliasIn, imageIn, ofProject, projectWith } from '../shared/project-scope.ts';
+import { ofProject, projectWith } from '../shared/project-scope.ts';
+import { imageOfSource, imagesLike, inheritedLike, onlyImage, type NamedImage } from './find-image.ts';
 import { renderImage } from './render-image.ts';
 import { storedImage } from './image-files.ts';
-import { holdersOf, imageOfCluster, imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
+import { holdersOf, imagesOfCluster, otherHolders } from '../../membership/cluster-images.ts';
 import { isUnpackedIn } from '../shared/unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
@@ -81,28 +81,14 @@ export class ImageStore {
   visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
     const isOpened = ({ name }: Entry<ImageDocument>): boolean =>
       secret !== undefined && this.#deps.secrets.use(name, secret);
-    const own = this.#matching(prefix).filter((entry) => trusted || entry.document.public || isOpened(entry));
-    return this.#only(prefix, trusted || own.length > 0 ? own : this.#inherited(prefix).filter(isOpened));
-  }
-
-  /** Images of another project that the name's project uses. */
-  #inherited(prefix: string): readonly Entry<ImageDocument>[] {
-    const image = imageIn(this.#deps.records, projectOf(prefix), plainName(prefix));
-    return image === prefix ? [] : this.#matching(image);
+    const { records } = this.#deps;
+    const own = imagesLike(records, prefix).filter((entry) => trusted || entry.document.public || isOpened(entry));
+    return onlyImage(prefix, trusted || own.length > 0 ? own : inheritedLike(records, prefix).filter(isOpened));
   }
 
   /** By fingerprint or a unique prefix of it. */
   find(prefix: string): Entry<ImageDocument> {
-    return this.#only(prefix, this.#matching(prefix));
-  }
-
-  #matching(prefix: string): readonly Entry<ImageDocument>[] {
-    const exact = imageOfCluster(this.#deps.records, prefix);
-    if (exact !== undefined && exact.document.lifecycle === 'ready') return [exact];
-    if (!/^[0-9a-f]{1,64}$/.test(plainName(prefix))) return [];
-    return ofProject(imagesOfCluster(this.#deps.records), projectOf(prefix)).filter(
-      (entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready',
-    );
+    return onlyImage(prefix, imagesLike(this.#deps.records, prefix));
   }
 
   /** An image of this member: changes, damage and deletion concern local copies. */
@@ -112,24 +98,10 @@ export class ImageStore {
     return own;
   }
 
-  #only(prefix: string, found: readonly Entry<ImageDocument>[]): Entry<ImageDocument> {
-    if (found.length > 1) {
-      throw errors.badRequest(
-        `The fingerprint prefix ${plainName(prefix)} fits ${found.length} images; give more of it`,
-      );
-    }
-    const [entry] = found;
-    if (entry === undefined) throw errors.notFound('image', plainName(prefix));
-    return entry;
-  }
-
   /** The image that a container source in the project means: by alias, fingerprint (prefix) or newest with all the properties. */
-  resolve(
-    project: string,
-    source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>,
-  ): { readonly image: string; readonly document: ImageDocument } {
-    const entry = this.#resolve(project, source);
-    return { image: entry.name, document: entry.document };
+  resolve(project: string, source: NamedImage): { readonly image: string; readonly document: ImageDocument } {
+    const { name, document } = imageOfSource(this.#deps.records, project, source);
+    return { image: name, document };
   }
 
   files(image: string): ImageFiles {
@@ -257,33 +229,6 @@ export class ImageStore {
       mayCancel: true,
       run: (_handle, signal) => issued.spent(signal),
     });
-  }
-
-  #resolve(
-    project: string,
-    source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>,
-  ): Entry<ImageDocument> {
-    const { records } = this.#deps;
-    if (source.alias !== undefined && source.alias !== '') {
-      const alias = records.aliases.get(aliasIn(records, project, source.alias));
-      if (alias === undefined) throw errors.notFound('image alias', source.alias);
-      return this.find(imageIn(records, project, alias.document.target));
-    }
-    if (source.fingerprint !== undefined && source.fingerprint !== '')
-      return this.find(imageIn(records, project, source.fingerprint));
-    const wanted = Object.entries(source.properties ?? {});
-    if (wanted.length === 0) {
-      throw errors.invalid('container', [
-        { path: 'source', message: 'needs alias, fingerprint or properties to name an image' },
-      ]);
-    }
-    const [newest] = ofProject(imagesOfCluster(records), projectWith(records, project, 'features.images'))
-      .filter(({ document }) => document.lifecycle === 'ready')
-      .filter(({ document }) => wanted.every(([key, value]) => document.properties[key] === value))
-      .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
-    if (newest === undefined)
-      throw errors.badRequest(`No image has the properties ${JSON.stringify(source.properties)}`);
-    return newest;
   }
 
   async #change(

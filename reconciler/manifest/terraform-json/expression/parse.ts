@@ -34,7 +34,7 @@ export class Parser extends TokenReader implements Cursor {
   #depth = 0;
 
   expression(): Expression {
-    if (++this.#depth > maxDepth) throw this.error('E_SYNTAX', 'it is nested too deeply', this.span(this.at, 1));
+    if (++this.#depth > maxDepth) throw this.error('it is nested too deeply', this.span(this.at, 1));
     const condition = this.#binary(0);
     let result = condition;
     if (this.takeSign('?') !== undefined) {
@@ -64,7 +64,7 @@ export class Parser extends TokenReader implements Cursor {
   #unary(): Expression {
     const token = this.peek();
     if (token.type === 'sign' && (token.text === '!' || token.text === '-')) {
-      if (++this.#depth > maxDepth) throw this.error('E_SYNTAX', 'it is nested too deeply', token);
+      if (++this.#depth > maxDepth) throw this.error('it is nested too deeply', token);
       this.at = token.end;
       const operand = this.#unary();
       this.#depth--;
@@ -105,7 +105,7 @@ export class Parser extends TokenReader implements Cursor {
       }, object);
     }
     if (token.type === 'sign' && token.text === '*') return this.#attributeSplat(object, token.end);
-    throw this.error('E_SYNTAX', 'an attribute name must follow the dot', token);
+    throw this.error('an attribute name must follow the dot', token);
   }
 
   /** `.*`: following names and numbers apply to every element; an index in brackets applies to the result. */
@@ -130,7 +130,7 @@ export class Parser extends TokenReader implements Cursor {
       }
       at = next;
     }
-    throw this.error('E_SYNTAX', `the heredoc does not end with a line ${mark}`, { start, end: from });
+    throw this.error(`the heredoc does not end with a line ${mark}`, { start, end: from });
   }
 
   #primary(): Expression {
@@ -146,11 +146,7 @@ export class Parser extends TokenReader implements Cursor {
     }
     if (token.type === 'sign' && token.text === '[') return this.#list(token.start);
     if (token.type === 'sign' && token.text === '{') return this.#object(token.start);
-    throw this.error(
-      'E_SYNTAX',
-      token.type === 'end' ? 'the expression ends too early' : 'an expression is expected here',
-      token,
-    );
+    throw this.error(token.type === 'end' ? 'the expression ends too early' : 'an expression is expected here', token);
   }
 
   #named(token: Token & { readonly type: 'name' }): Expression {
@@ -161,7 +157,7 @@ export class Parser extends TokenReader implements Cursor {
     while (this.takeSign('::') !== undefined) name += `::${this.expectName()}`;
     const after = this.peek();
     if (after.type !== 'sign' || after.text !== '(') {
-      if (name !== text) throw this.error('E_SYNTAX', `${name} must be followed by (`, token);
+      if (name !== text) throw this.error(`${name} must be followed by (`, token);
       return { type: 'name', name: text, start, end };
     }
     this.at = after.end;
@@ -246,7 +242,7 @@ export class Parser extends TokenReader implements Cursor {
     const first = this.expectName();
     const second = this.takeSign(',') === undefined ? undefined : this.expectName();
     const word = this.expectName();
-    if (word !== 'in') throw this.error('E_SYNTAX', 'the word in must follow', this.span(this.at, 1));
+    if (word !== 'in') throw this.error('the word in must follow', this.span(this.at, 1));
     const from = this.expression();
     return second === undefined ? { key: undefined, value: first, from } : { key: first, value: second, from };
   }

@@ -12,19 +12,19 @@ export class TokenReader {
 
   expectEnd(): void {
     const token = this.next();
-    if (token.type !== 'end') throw this.error('E_SYNTAX', 'nothing may follow the expression', token);
+    if (token.type !== 'end') throw this.error('nothing may follow the expression', token);
   }
 
   expectName(): string {
     const token = this.next();
-    if (token.type !== 'name') throw this.error('E_SYNTAX', 'a name is expected here', token);
+    if (token.type !== 'name') throw this.error('a name is expected here', token);
     return token.text;
   }
 
   expectSign(text: string): Token {
     const token = this.next();
     if (token.type === 'sign' && token.text === text) return token;
-    throw this.error('E_SYNTAX', `${text} is expected here`, token);
+    throw this.error(`${text} is expected here`, token);
   }
 
   takeSign(text: string): Token | undefined {
@@ -48,7 +48,7 @@ export class TokenReader {
     return { start, end: Math.min(start + length, this.text.length) };
   }
 
-  error(code: ExpressionError['code'], message: string, { start, end }: Span): ExpressionError {
-    return new ExpressionError(code, message, { start, end });
+  error(message: string, { start, end }: Span): ExpressionError {
+    return new ExpressionError('E_SYNTAX', message, { start, end });
   }
 }
