@@ -1,7 +1,7 @@
 // Decides the steps inside a container and their order among the other steps: files to write and remove, commands to run and why,
 // snapshots to take.
 import type { Change } from '../documents/change.ts';
-import type { Conflict } from '../diff/diff.ts';
+import type { Conflict } from '../diff/walk.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
 import {
   execsIn,

@@ -1,7 +1,8 @@
 // Makes only the changes of an object that restart, rebuild or recreate no container. The rest is refused for now; its keys stay
 // recorded unchanged, so that a later plan finds the same differences.
 import { ownershipAfter, usageAddress } from '../diff/decide-ownership.ts';
-import type { Diff, Ownership } from '../diff/diff.ts';
+import type { Diff } from '../diff/diff.ts';
+import type { Ownership } from '../diff/walk.ts';
 import type { Change } from '../documents/change.ts';
 import type { Document } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';

@@ -1,7 +1,8 @@
 // Decides which paths of an object the set owns before and after, how its record changes, and which keys of other sets conflict.
 import type { Change } from '../documents/change.ts';
 import { compareText } from '../text/listing-order.ts';
-import type { Diff, Ownership } from './diff.ts';
+import type { Diff } from './diff.ts';
+import type { Ownership } from './walk.ts';
 import { defaultManage, type Address, type Document, type Json, type JsonObject } from '../documents/document.ts';
 import { isIgnored, type IgnorePatterns } from '../ownership/ignored-paths.ts';
 import { filesIn, pathText, snapshotFields, snapshotsIn } from '../documents/inside.ts';
