@@ -2,13 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type {
-  RunConfig,
-  RuntimeCommand,
-  RuntimeDriver,
-  RuntimeExit,
-  RuntimeProcess,
-} from '../../server/drivers/runtime/driver.ts';
+import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../server/drivers/runtime/driver.ts';
+import type { RuntimeCommand, RuntimeProcess } from '../../server/drivers/runtime/command.ts';
 import { bootSeconds } from '../../server/drivers/runtime/guard/guard-line.ts';
 import { startUntilLine } from '../../server/drivers/runtime/guard/start-until.ts';
 import { readBootId } from '../../server/lib/shared/processes.ts';

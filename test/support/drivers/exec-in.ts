@@ -1,6 +1,7 @@
 // Runs commands in containers of a runtime, and waits for their end.
 import { text } from 'node:stream/consumers';
-import type { RuntimeCommand, RuntimeDriver, RuntimeProcess } from '../../../server/drivers/runtime/driver.ts';
+import type { RuntimeDriver } from '../../../server/drivers/runtime/driver.ts';
+import type { RuntimeCommand, RuntimeProcess } from '../../../server/drivers/runtime/command.ts';
 
 export interface ExecResult {
   readonly exitCode: number;

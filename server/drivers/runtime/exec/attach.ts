@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
 import { DriverError } from '../../driver-error.ts';
 import { carriageReturnFilter, CommandOutput } from './command-output.ts';
-import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../driver.ts';
+import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
 import { ForkedChild, type HostChild, startChild } from '../host/child-process.ts';
 import { hostIdOf, readCommandLine } from '../host/proc.ts';
 import { readProcess } from '../../../lib/shared/processes.ts';

@@ -1,6 +1,6 @@
 // Shares a container's only console connection among any number of viewers. Opens it for the first and closes it after the last.
 import { Readable, Writable } from 'node:stream';
-import type { RuntimeConsole, RuntimeProcess, TerminalSize } from '../driver.ts';
+import type { RuntimeConsole, RuntimeProcess, TerminalSize } from '../command.ts';
 import { reasonOf } from '../../../lib/shared/reason.ts';
 
 /** Max lag of a slow viewer, which then loses output: neither the others nor the container wait for it. */

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
 import { DriverError } from '../../driver-error.ts';
-import type { TerminalSize } from '../driver.ts';
+import type { TerminalSize } from '../command.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface Terminal {

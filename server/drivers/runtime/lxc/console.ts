@@ -1,6 +1,6 @@
 // Opens LXC's only connection to a container's console. console-hub.ts shares it among viewers.
 import { spawnOnTerminal } from '../exec/attach.ts';
-import type { RuntimeProcess, TerminalSize } from '../driver.ts';
+import type { RuntimeProcess, TerminalSize } from '../command.ts';
 import { findProgram } from '../host/programs.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import type { Libc } from '../host/syscalls.ts';

@@ -10,17 +10,14 @@ import { ConsoleHub } from '../exec/console-hub.ts';
 import type {
   HostFeature,
   FileView,
-  PreparedCommand,
   RunConfig,
-  RuntimeCommand,
-  RuntimeConsole,
   RuntimeDriver,
   RuntimeExit,
   RuntimeMetrics,
   RuntimePeer,
   RuntimeProbe,
-  TerminalSize,
 } from '../driver.ts';
+import type { PreparedCommand, RuntimeCommand, RuntimeConsole, TerminalSize } from '../command.ts';
 import { viewThrough } from '../mounts/file-view.ts';
 import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from '../cgroup/group-moves.ts';

@@ -1,6 +1,6 @@
 // Starts commands in running LXC containers, or says why that is not possible now; prepares commands whose client is still connecting.
 import { closeSync, readFileSync, statSync, writeSync } from 'node:fs';
-import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
+import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../command.ts';
 import { DriverError } from '../../driver-error.ts';
 import { spawnAttached, type AttachedProcess } from '../exec/attach.ts';
 import { isFrozen, type CgroupTree } from '../cgroup/cgroup.ts';

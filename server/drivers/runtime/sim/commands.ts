@@ -2,7 +2,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TerminalSize } from '../driver.ts';
+import type { TerminalSize } from '../command.ts';
 
 /** A command's view of its process. */
 export interface SimProcessView {

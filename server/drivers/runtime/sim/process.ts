@@ -1,7 +1,7 @@
 // A process of a simulated container: streams, signals and terminal behaviour. shell.ts and commands.ts run in it.
 import { PassThrough, Writable } from 'node:stream';
 import { once } from 'node:events';
-import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../driver.ts';
+import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
 import type { SimProcessView } from './commands.ts';
 import { runProgram } from './shell.ts';
 

@@ -1,6 +1,7 @@
 // The processes and consoles of simulated containers. A process ends with its container.
 import { ConsoleHub } from '../exec/console-hub.ts';
-import type { RunConfig, RuntimeConsole, RuntimeProcess, TerminalSize } from '../driver.ts';
+import type { RunConfig } from '../driver.ts';
+import type { RuntimeConsole, RuntimeProcess, TerminalSize } from '../command.ts';
 import { appendConsole } from './console-log.ts';
 import { join } from 'node:path';
 import { startSimProcess } from './process.ts';

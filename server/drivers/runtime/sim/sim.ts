@@ -6,16 +6,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError } from '../../driver-error.ts';
-import type {
-  RunConfig,
-  RuntimeCommand,
-  RuntimeConsole,
-  RuntimeExit,
-  RuntimeMetrics,
-  RuntimeProbe,
-  RuntimeProcess,
-  TerminalSize,
-} from '../driver.ts';
+import type { RunConfig, RuntimeExit, RuntimeMetrics, RuntimeProbe } from '../driver.ts';
+import type { RuntimeCommand, RuntimeConsole, RuntimeProcess, TerminalSize } from '../command.ts';
 import { type HostFacts } from '../cgroup/limits.ts';
 import { mayBegin, tooLate } from '../guard/start-until.ts';
 import { SimFaults } from './faults.ts';

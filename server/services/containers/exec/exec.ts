@@ -7,7 +7,7 @@ import type { ExecPost } from '../../../api/container/container-exec.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Problem } from '../../../api/problem.ts';
-import type { RuntimeCommand, RuntimeProcess, RuntimeStdio, TerminalSize } from '../../../drivers/runtime/driver.ts';
+import type { RuntimeCommand, RuntimeProcess, RuntimeStdio, TerminalSize } from '../../../drivers/runtime/command.ts';
 import { parseIdMap } from '../../../drivers/runtime/idmap/plan.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/running-operation.ts';

@@ -2,7 +2,7 @@
 import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { parseControlMessage } from '../../../api/container/container-exec.ts';
-import type { RuntimeProcess, TerminalSize } from '../../../drivers/runtime/driver.ts';
+import type { RuntimeProcess, TerminalSize } from '../../../drivers/runtime/command.ts';
 import type { Channel } from '../../../operations/channels.ts';
 
 /** How long a command may take to end after a hang-up. */

@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PreparedCommand, RuntimeCommand, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
+import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
+import type { PreparedCommand, RuntimeCommand } from '../../../../server/drivers/runtime/command.ts';
 import { readCommandLine } from '../../../../server/drivers/runtime/host/proc.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
 import { until } from '../../../support/until.ts';
