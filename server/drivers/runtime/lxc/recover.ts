@@ -1,5 +1,5 @@
-// Finds out the state of one container after a time without a daemon: gone, ended, running, rebooted, or cut off while it started. Changes
-// no running container.
+// Takes over one container after a time without a daemon: gone, ended, running, rebooted, or cut off while it started. Changes no running
+// container.
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,6 +11,8 @@ import { unloadProfile } from '../apparmor/load.ts';
 import { type FileDeps, unmountFiles } from '../mounts/container-files.ts';
 import { readHostFacts } from '../cgroup/host-facts.ts';
 import { applyAfterStart } from '../cgroup/apply-limits.ts';
+import type { ExitSpool } from './exit-spool.ts';
+import type { Exits } from './exits.ts';
 import type { LxcLive } from './live-devices.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { readCommandLine } from '../host/proc.ts';
@@ -25,7 +27,40 @@ import {
 
 type RecoverDeps = FileDeps & { readonly tree: CgroupTree };
 
-export type RecoveryCase =
+/** The runtime's own records of containers, and who acts on their changes. */
+export interface RecoveryBook {
+  readonly live: Pick<LxcLive, 'afterCrash' | 'afterReboot' | 'afterStart' | 'afterStop'>;
+  readonly running: Map<string, RunningRecord>;
+  readonly exits: Pick<Exits, 'announce' | 'handleEnd'>;
+  readonly spool: Pick<ExitSpool, 'discard'>;
+  /** Also writes it to disk. */
+  readonly remember: (state: RunningRecord) => void;
+}
+
+/** The caller holds the container's lock. */
+export async function recoverRun(deps: RecoverDeps, name: string, book: RecoveryBook): Promise<void> {
+  const { live, running, exits, spool, remember } = book;
+  if (running.has(name)) return;
+  const found = findRun(deps, name);
+  if (found.kind === 'nothing') return;
+  if (found.kind === 'ended') {
+    running.set(name, found.state);
+    await exits.handleEnd(found.state);
+    return;
+  }
+  spool.discard(deps.paths.key(name));
+  if (found.kind === 'starting') return completeStart(deps, found.state, book);
+  const { state, rebooted } = found;
+  // ext4 flushes a file that replaces another: skipping it saves seconds at a daemon's start with many containers.
+  if (found.isRecorded) running.set(name, state);
+  else remember(state);
+  if (found.hasMonitor && rebooted) await awaitRunning(deps.paths, name, found.init);
+  await live.afterCrash(state);
+  if (rebooted) await live.afterReboot(running.get(name) ?? state);
+  if (rebooted) exits.announce({ name, target: 'reboot' });
+}
+
+type RecoveryCase =
   | { readonly kind: 'nothing' }
   /** A daemon died while it started it; LXC may still be at work. */
   | { readonly kind: 'starting'; readonly state: RunningRecord }
@@ -41,7 +76,7 @@ export type RecoveryCase =
       readonly isRecorded: boolean;
     };
 
-export function findRun(deps: RecoverDeps, name: string): RecoveryCase {
+function findRun(deps: RecoverDeps, name: string): RecoveryCase {
   const { paths, tree, log } = deps;
   const saved = readRunningRecord(paths.stateFile(name));
   // A record of another boot means that the host went down; no client stopped this container.
@@ -71,16 +106,8 @@ const unknown = { initPid: 0, initStartTime: 0, monitorPid: 0, monitorStartTime:
 const launchTimeoutMs = 60_000;
 const pollMs = 5;
 
-/** The runtime's own records of containers. */
-export interface StartBook {
-  readonly live: Pick<LxcLive, 'afterStart' | 'afterStop'>;
-  readonly running: Map<string, RunningRecord>;
-  /** Also writes it to disk. */
-  readonly remember: (state: RunningRecord) => void;
-}
-
 /** A daemon died while it started this container: completes the start, or undoes it. */
-export async function completeStart(deps: RecoverDeps, begun: RunningRecord, book: StartBook): Promise<void> {
+async function completeStart(deps: RecoverDeps, begun: RunningRecord, book: RecoveryBook): Promise<void> {
   const { log, paths, tree } = deps;
   const { name } = begun;
   try {

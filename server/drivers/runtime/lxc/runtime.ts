@@ -23,13 +23,13 @@ import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from '../cgroup/group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, sweepKeys } from './live-keys.ts';
-import { awaitRunning, findRemains, isAlive, killPathsOf, makeReceptive, removeEmptyPlaces } from './liveness.ts';
+import { findRemains, isAlive, killPathsOf, makeReceptive, removeEmptyPlaces } from './liveness.ts';
 import { LxcCommands } from './spawn.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { LxcLive } from './live-devices.ts';
 import { canMapAt, type FileDeps, removeContainerDir } from '../mounts/container-files.ts';
 import { openLxcConsole } from './console.ts';
-import { completeStart, findRun } from './recover.ts';
+import { recoverRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
 import { LxcCheckpoints } from './checkpoints.ts';
 import { CpuSets } from '../cgroup/cpu-sets.ts';
@@ -115,7 +115,14 @@ export class LxcRuntime implements RuntimeDriver {
     await this.checkpoints.awaitOrphans();
     const remains = findRemains(tree, paths);
     const found = names.filter((name) => remains.has(paths.key(name)));
-    await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+    const book = {
+      live: this.live,
+      running: this.#live,
+      exits: this.#exits,
+      spool: this.#spool,
+      remember: (state: RunningRecord) => this.#remember(state),
+    };
+    await Promise.all(found.map((name) => this.#mutex.run(name, () => recoverRun(this.#deps, name, book))));
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
     this.#cpus.distribute();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
@@ -125,34 +132,6 @@ export class LxcRuntime implements RuntimeDriver {
     await filters.restore(nics, log);
     await rejoinHost(nics, log);
     await sweepKeys(this.#deps, [...this.#live.keys()]);
-  }
-
-  async #recoverOne(name: string): Promise<void> {
-    const { paths } = this.#deps;
-    if (this.#live.has(name)) return;
-    const found = findRun(this.#deps, name);
-    if (found.kind === 'nothing') return;
-    if (found.kind === 'ended') {
-      this.#live.set(name, found.state);
-      await this.#exits.handleEnd(found.state);
-      return;
-    }
-    this.#spool.discard(paths.key(name));
-    if (found.kind === 'starting') {
-      return completeStart(this.#deps, found.state, {
-        live: this.live,
-        running: this.#live,
-        remember: (state) => this.#remember(state),
-      });
-    }
-    const { state, rebooted } = found;
-    // ext4 flushes a file that replaces another: skipping it saves seconds at a daemon's start with many containers.
-    if (found.isRecorded) this.#live.set(name, state);
-    else this.#remember(state);
-    if (found.hasMonitor && rebooted) await awaitRunning(paths, name, found.init);
-    await this.live.afterCrash(state);
-    if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);
-    if (rebooted) this.#exits.announce({ name, target: 'reboot' });
   }
 
   expectStart = (): void => this.#moves.expect();
