@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import type { Log } from '../../../lib/log.ts';
+import { repeatWhile } from '../../../lib/shared/repeat.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -20,21 +21,27 @@ import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 const limit = { timeoutMs: 15_000 };
 
+/** Without their filters containers may use the addresses of others, so a restart of the daemon does not leave it at one failure. */
+const restoring = { mayPass: () => true, runs: 5, pauseMs: 500 };
+
 export class NicFilters {
   readonly #tag: string;
   readonly #mutex = new KeyedMutex();
   /** Host interfaces with a filter, and the family of its table: the table is removed with the last one. */
   readonly #filtered = new Map<string, FilterFamily>();
+  readonly #nft: typeof runNft;
 
-  constructor(tag: string) {
+  /** `nft` applies rules to this host by default. */
+  constructor(tag: string, nft = runNft) {
     this.#tag = tag;
+    this.#nft = nft;
   }
 
   /** Works before the interface exists, so that no frame gets through in between. Replaces an earlier filter of the nic. */
   async set(nic: NicRun): Promise<void> {
     if (!isFiltered(nic)) return this.remove(nic);
     await this.#run(async () => {
-      await nft(setFilter(nic, this.#tag), `the filter of device ${nic.device} cannot be set`);
+      await this.#nft(setFilter(nic, this.#tag), `the filter of device ${nic.device} cannot be set`);
       this.#filtered.set(nic.hostName, filterFamily(nic));
     });
   }
@@ -46,7 +53,7 @@ export class NicFilters {
       const family = filterFamily(nic);
       const isLast = [...this.#filtered].every(([name, other]) => name === nic.hostName || other !== family);
       const rules = isLast ? removeFilters(this.#tag, [family]) : removeFilter(nic, this.#tag);
-      await nft(rules, `the filter of device ${nic.device} cannot be removed`);
+      await this.#nft(rules, `the filter of device ${nic.device} cannot be removed`);
       this.#filtered.delete(nic.hostName);
     });
   }
@@ -57,8 +64,9 @@ export class NicFilters {
     try {
       await this.#run(async () => {
         if (findProgram('nft') === undefined && filtered.length === 0) return;
-        await nft(allFilters(filtered, this.#tag), 'filters of nics cannot be restored');
-        if (filtered.length === 0) await nft(removeFilters(this.#tag), 'filters of nics cannot be removed');
+        const rules = allFilters(filtered, this.#tag);
+        await repeatWhile(() => this.#nft(rules, 'filters of nics cannot be restored'), restoring);
+        if (filtered.length === 0) await this.#nft(removeFilters(this.#tag), 'filters of nics cannot be removed');
         this.#filtered.clear();
         for (const nic of filtered) this.#filtered.set(nic.hostName, filterFamily(nic));
         for (const nic of filtered) isolatePort(nic);
@@ -73,7 +81,7 @@ export class NicFilters {
   }
 }
 
-async function nft(input: string, what: string): Promise<void> {
+async function runNft(input: string, what: string): Promise<void> {
   try {
     await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input });
   } catch (error) {

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { NicRun } from '../../../../server/drivers/device-parts.ts';
+import { DriverError } from '../../../../server/drivers/driver-error.ts';
 import {
   allFilters,
   filterTable,
@@ -39,6 +40,32 @@ async function started(properties: Record<string, string>): Promise<NicRun> {
   return run.nics[0]!;
 }
 const both = { ipv4: ['10.0.3.7'], ipv6: ['fd42::7'] };
+
+/** Restores the filter of a nic with an nft that fails so often; returns what was logged as an error. */
+async function restoredAfter(failures: number): Promise<{ applied: number; errors: string[] }> {
+  let left = failures;
+  let applied = 0;
+  const filters = new NicFilters('gtfl-restore', async () => {
+    left -= 1;
+    if (left >= 0) throw new DriverError('Failed', 'nft is busy');
+    applied += 1;
+  });
+  const errors: string[] = [];
+  const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  await filters.restore([{ ...veth, macFilter: true }], log);
+  return { applied, errors };
+}
+
+describe('filters after a restart of the daemon', () => {
+  test('a program that fails for a moment leaves no container without its filter', async () => {
+    expect(await restoredAfter(2)).toEqual({ applied: 1, errors: [] });
+  });
+
+  test('a failure that lasts is an error in the log', async () => {
+    const { applied, errors } = await restoredAfter(Number.POSITIVE_INFINITY);
+    expect([applied, errors]).toEqual([0, [expect.stringContaining('their nics have no filters')]]);
+  });
+});
 
 describe('the text of a filter', () => {
   test.each<[string, Partial<NicRun>]>([

@@ -227,6 +227,7 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
       expect(execFileSync('nft', ['list', 'table', 'bridge', table()], { encoding: 'utf8' })).toContain('jump');
       execFileSync('nft', ['delete', 'table', 'bridge', table()]);
     });
+    expect(real.logged.filter((line) => line.includes('no filters'))).toEqual([]);
     await expectHeld();
   });
 
