@@ -7,7 +7,7 @@ import { fillUnknowns } from './plan.ts';
 import type { ConfigOf, CreateContext, PrivateData } from './object-type.ts';
 import type { AnyResource } from './provider.ts';
 import { timeoutMs, type OperationName } from './timeouts.ts';
-import { equalValues, knownPart, type ValueMap } from './value.ts';
+import { equalValues, isMap, knownPart, type ValueMap } from './value.ts';
 
 export interface ApplyInput {
   /** Null: create. */
@@ -62,11 +62,14 @@ async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: Valu
   const begun = start(deps, input, 'create', planned);
   const wanted = wantedOf(deps, planned);
   let exists = false;
+  let before: Promise<boolean> | undefined;
+  const isThere = async (): Promise<boolean> => isMap((await readBack(deps, { ...input.privateData }, wanted)) ?? null);
   const context: CreateContext<C> = {
     ...begun.context,
     mayExist: () => {
       exists = true;
     },
+    wasThere: () => (before ??= isThere()),
   };
   const what = `create ${deps.resource.typeName}`;
   try {

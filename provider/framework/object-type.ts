@@ -25,6 +25,8 @@ export interface Context<C> {
 export interface CreateContext<C> extends Context<C> {
   /** Call it just before the object may exist: from then on the state keeps the object, also after an error. */
   readonly mayExist: () => void;
+  /** Whether such an object exists already; the first call decides. False when it cannot be read. */
+  readonly wasThere: () => Promise<boolean>;
 }
 
 export interface ObjectType<A extends Attributes> {

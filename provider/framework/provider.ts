@@ -114,7 +114,10 @@ export const importIdOf = <C>(
 export const resource =
   <C>() =>
   <A extends Attributes>(definition: Resource<A, C>): AnyResource<C> =>
-    definition;
+    erased(definition);
+
+/** The compiler accepts the definition itself, or refuses it, by the order in which it reads the files. */
+const erased = <C>(definition: unknown): AnyResource<C> => definition as AnyResource<C>;
 
 export interface Configured<C> {
   readonly client: C;

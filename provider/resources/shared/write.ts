@@ -11,7 +11,7 @@ import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Link } from '../../connection/link.ts';
-import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext, PrivateData } from '../../framework/object-type.ts';
 import { equalValues, type Value } from '../../framework/value.ts';
 
@@ -43,11 +43,17 @@ async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>
   }
 }
 
-/** Creates an object. After the request it may exist, unless the server refused it. */
+/**
+ * Creates an object. After the request it may exist, unless the server refused it. One that was there before is somebody else's: a state
+ * with it would have the next apply delete it.
+ */
 export async function performCreate<T>(
   context: CreateContext<Link>,
   begin: () => Promise<Reply<T>>,
 ): Promise<Reply<T>> {
+  // Each read is a request of its own from now on.
+  context.client.reader.written();
+  const wasThere = await context.wasThere();
   let isAccepted = false;
   const noted = async (): Promise<Reply<T>> => {
     isAccepted = false;
@@ -62,9 +68,16 @@ export async function performCreate<T>(
   } catch (error) {
     // The server continues the operation even if the client loses its result.
     const isUnknown = isAccepted ? !hasEnded(error) : hasUnknownOutcome(error);
-    if (context.signal.aborted || isUnknown) context.mayExist();
+    if (context.signal.aborted || isUnknown) keepUnlessThere(context, wasThere);
     throw error;
   }
+}
+
+function keepUnlessThere(context: CreateContext<Link>, wasThere: boolean): void {
+  if (!wasThere) return context.mayExist();
+  const detail =
+    'So it is probably not from this apply, and the state does not keep it. To manage it, import it; otherwise choose another name.';
+  context.warn(warning('An object of this name existed before the creation', detail));
 }
 
 /**

@@ -1,12 +1,16 @@
 // After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../../provider/framework/provider.ts';
+import { applyChange, type Applied } from '../../../provider/framework/apply.ts';
+import { failure } from '../../../provider/framework/diagnostic.ts';
+import type { AnyProvider, AnyResource } from '../../../provider/framework/provider.ts';
 import type { Link } from '../../../provider/connection/link.ts';
 import { clusterMember } from '../../../provider/resources/cluster-member.ts';
 import { containerExec } from '../../../provider/resources/container/container-exec-resource.ts';
+import { profile } from '../../../provider/resources/profile.ts';
 import { serverConfig } from '../../../provider/resources/server-config.ts';
 import { edit, performCreate, performDelete, performFirst } from '../../../provider/resources/shared/write.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
+import { liveProfile } from '../../support/fakes/worlds.ts';
 
 type Context = Parameters<typeof performCreate>[0];
 type Begin = Parameters<typeof performCreate>[1];
@@ -15,10 +19,10 @@ type ErrorOptions = ConstructorParameters<typeof ClientError>[2];
 const refusedConnection: ErrorOptions = { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) };
 
 /** Whether the object may exist after the request failed, or was answered and the wait for its operation failed. */
-async function mayExistAfter(failure: {
-  readonly request?: ClientError;
-  readonly wait?: ClientError;
-}): Promise<boolean> {
+async function mayExistAfter(
+  failure: { readonly request?: ClientError; readonly wait?: ClientError },
+  wasThere = false,
+): Promise<boolean> {
   let mayExist = false;
   const run = async (begin: () => Promise<unknown>): Promise<unknown> => {
     const reply = await begin();
@@ -30,7 +34,13 @@ async function mayExistAfter(failure: {
     reader: { written() {} },
     activity: { during: (work: () => Promise<unknown>) => work() },
   };
-  const context = { client, signal: new AbortController().signal, mayExist: () => (mayExist = true) };
+  const context = {
+    client,
+    signal: new AbortController().signal,
+    mayExist: () => (mayExist = true),
+    wasThere: async () => wasThere,
+    warn() {},
+  };
   const begin = (): Promise<unknown> =>
     failure.request === undefined ? Promise.resolve({}) : Promise.reject(failure.request);
   await performCreate(context as unknown as Context, begin as Begin).catch(() => {});
@@ -62,6 +72,13 @@ describe('an object', () => {
   ])(
     'An object whose creation was accepted, after which %s, is in the state if it may exist',
     async (_why, wait, expected) => expect(await mayExistAfter({ wait })).toBe(expected),
+  );
+
+  test.each([
+    ['the connection broke', { request: new ClientError('unreachable', 'x') }],
+    ['the server lost its operation', { wait: new ClientError('operationLost', 'x', { status: 404 }) }],
+  ])('An object that was there before is not in the state after %s: it would be deleted', async (_why, failure) =>
+    expect(await mayExistAfter(failure, true)).toBe(false),
   );
 
   test('An object may exist after its creation', async () => expect(await mayExistAfter({})).toBe(true));
@@ -186,4 +203,42 @@ test('An edit whose ETag is refused checks again whether somebody changed the ob
   });
   await expect(work).rejects.toThrow();
   expect(written).toEqual([]);
+});
+
+test('An object that was there before a creation of unknown outcome is not in the state, and the reason is said', async () => {
+  let isThere = true;
+  const lost = new ClientError('unreachable', 'the connection broke');
+  const client = {
+    client: {
+      operations: { run: (begin: () => Promise<unknown>) => begin() },
+      create: async () => {
+        isThere = true;
+        throw lost;
+      },
+    },
+    reader: { written() {}, read: async () => (isThere ? { object: liveProfile('web') } : undefined) },
+    activity: { during: (work: () => Promise<unknown>) => work() },
+  } as unknown as Link;
+  const planned = {
+    name: 'web',
+    description: '',
+    config: {},
+    devices: {},
+    remote: null,
+    project: null,
+    timeouts: null,
+  };
+  const created = async (): Promise<Applied> => {
+    const provider = { explain: () => [failure('lost', '')] } as unknown as AnyProvider<Link>;
+    const deps = { provider, resource: profile, client, stopping: new AbortController().signal };
+    return applyChange(deps, { prior: null, planned, config: planned, privateData: {} });
+  };
+  const theirs = await created();
+  expect(theirs.state).toBeNull();
+  expect(theirs.diagnostics.map(({ summary }) => summary)).toEqual([
+    'An object of this name existed before the creation',
+    'lost',
+  ]);
+  isThere = false;
+  expect((await created()).state).toMatchObject({ name: 'web' });
 });
