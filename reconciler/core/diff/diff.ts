@@ -2,6 +2,7 @@
 // unmanaged keys. Keys of other sets are left to them.
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { Change } from '../documents/change.ts';
+import { comparedKey } from '../documents/compared-key.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import type { IgnoredDifference, IgnorePatterns } from '../ownership/ignored-paths.ts';
 import type { CoreKind } from '../kinds/kind.ts';
@@ -68,8 +69,8 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
     const value = wanted[key] ?? null;
     const now = valueOf(live, key);
     const text = typeof now === 'string' && now !== '' ? now : undefined;
-    if (value === null ? text === undefined : same(walk, key, text, asText(value))) continue;
     const segments = [...prefix, key];
+    if (value === null ? text === undefined : same(walk, comparedKey(segments), text, asText(value))) continue;
     if (value === null && walk.kind.refills?.(segments, walk.live) === true) continue;
     const isProvenance = walk.kind.isProvenance?.(segments) === true;
     if (isProvenance && (value === null || walk.kind.isAsCreated?.(segments, walk.live, asText(value)) !== false))

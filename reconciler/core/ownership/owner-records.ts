@@ -3,6 +3,7 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject, Manage } from '../documents/document.ts';
 import { comparableText } from '../../../server/api/text/equality.ts';
+import { comparedKey } from '../documents/compared-key.ts';
 import { fileIdentity, type FileEntry } from '../documents/inside.ts';
 import { coreKind } from '../kinds/index.ts';
 import { asText, isMap, mapOf, presentTexts, valueOf } from '../documents/json-values.ts';
@@ -215,7 +216,7 @@ export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): stri
 function identityOf(path: Path, value: Json | undefined): string {
   if (path[0] === 'files') return fileIdentity(value);
   if (path[0] === 'snapshots') return '';
-  return comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
+  return comparableText(comparedKey(path), asText(value));
 }
 
 /** `before`: the record that this one replaces. */

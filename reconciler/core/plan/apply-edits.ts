@@ -1,6 +1,7 @@
 // Applies the edits of a step to a live object: the body of a PUT, which keeps all unmanaged members.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Change } from '../documents/change.ts';
+import { comparedKey } from '../documents/compared-key.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -43,8 +44,7 @@ export const isStale = (live: object, step: UpdateStep): boolean => stalePaths(l
 export function stalePaths(live: object, step: UpdateStep): readonly string[] {
   const stale = step.edits.filter((edit) => {
     const now = valueAt(live as JsonObject, edit.segments);
-    // The key alone, as when the plan was made: `parent` of a device is compared as a name.
-    const key = edit.segments.at(-1) ?? '';
+    const key = comparedKey(edit.segments);
     return !sameValue(key, now, edit.before) && !sameValue(key, now, edit.after);
   });
   return stale.map(({ path }) => path);
