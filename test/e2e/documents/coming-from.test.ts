@@ -234,13 +234,14 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
 
   const inside = async (path: string): Promise<string[]> => {
     const { status, metadata } = await daemon.call('GET', `/1.0/containers/web/files?path=${path}`);
-    return status === 200 ? metadata : [];
+    return status === 200 ? metadata.toSorted() : [];
   };
   /** What is on the server, in `/etc` of `web`, and in the folder. */
   const contents = async (): Promise<string[]> => [
     ...(await contentsOf(daemon)),
     ...(await inside('/etc')).map((file) => `web has /etc/${file}`),
     ...readdirSync(folder, { withFileTypes: true })
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
       .filter((file) => file.isFile())
       .map(({ name }) => `file ${name}`),
   ];
