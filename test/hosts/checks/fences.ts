@@ -64,11 +64,11 @@ END
         fallocate -l "$(df --output=avail -B1 / | tail -1)" /var/tmp/most; trap 'rm -f /var/tmp/most /var/tmp/rest' EXIT
         dd if=/dev/zero of=/var/tmp/rest bs=1M 2>/dev/null || true
         make() { ${api} -X POST -d "{\\"name\\":\\"$1\\"}" http://gantryd/1.0/profiles; }
-        until make "p$((n=\${n:-0}+1))" | tee /var/tmp/answer | grep -q 'disk.*full'; do sleep 0.2; done
-        head -c 200 /var/tmp/answer; echo
+        until make "p$((n=\${n:-0}+1))" | tee /run/answer | grep -q 'disk.*full'; do sleep 0.2; done
+        head -c 200 /run/answer; echo
         rm /var/tmp/most /var/tmp/rest
         until make after | grep -q '"status_code":200'; do sleep 0.5; done; echo again
-        for name in $(gantry get profile -o name | grep -E '^(p[0-9]+|after)$'); do ${api} -X DELETE http://gantryd/1.0/profiles/$name >/dev/null; done; rm /var/tmp/answer`);
+        for name in $(gantry get profile -o name | grep -E '^(p[0-9]+|after)$'); do ${api} -X DELETE http://gantryd/1.0/profiles/$name >/dev/null; done; rm /run/answer`);
       expectMatch(text, /full/, 'the answer on a full disk');
       expectMatch(text, /\nagain$/, 'the end');
     },
