@@ -159,12 +159,12 @@ export class SqliteWriter {
    * changes nothing, since the log still has everything.
    */
   #growFile(): void {
-    const pages = Number(this.#sql.pages.get()?.['page_count'] ?? 0);
-    // A vacuum has made it shorter.
-    this.#filePages = Math.min(this.#filePages, pages);
-    const missing = pages - this.#filePages;
-    if (missing === 0 || (missing <= maxPagesToGrow && !isScarce(this.#deps.path))) return;
     try {
+      const pages = Number(this.#sql.pages.get()?.['page_count'] ?? 0);
+      // A vacuum has made it shorter.
+      this.#filePages = Math.min(this.#filePages, pages);
+      const missing = pages - this.#filePages;
+      if (missing === 0 || (missing <= maxPagesToGrow && !isScarce(this.#deps.path))) return;
       this.#sql.checkpoint.get();
       this.#filePages = pages;
     } catch {

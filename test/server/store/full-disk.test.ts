@@ -94,3 +94,15 @@ test.each([
     await store.close();
   }
 });
+
+test('a commit counts, also when nobody can tell how much room the disk has', async () => {
+  const gone = join(dir.path, 'gone');
+  mkdirSync(gone);
+  const store = await openSqliteStore({ path: join(gone, 'store.db') });
+  rmSync(gone, { recursive: true });
+  const value = 'x'.repeat(8_000);
+  expect(await store.txn([], [put('/a', value)])).toEqual({ ok: true, rev: 1 });
+  expect(await store.txn([], [put('/b', value)])).toEqual({ ok: true, rev: 2 });
+  expect((await store.range('/')).records).toHaveLength(2);
+  await store.close();
+});
