@@ -33,25 +33,30 @@ interface Snapshot<Document> {
   readonly document: Document;
 }
 
-/** The volume of a snapshot that is made of files from elsewhere: it may be of a time when the volume was larger. */
-type OfSnapshot = (snapshot: string) => VolumeRef;
+/** The volume as a snapshot of it needs it that is made of files from elsewhere, since it may be of a time when the volume was larger.
+ *  Without a snapshot: the volume. */
+export type OfSnapshot = (snapshot?: string) => VolumeRef;
 
-export const ofContainerSnapshots =
-  (
-    records: Records,
+export const ofContainerSnapshots = (
+  records: Records,
+  volume: VolumeRef,
+  snapshots: readonly Snapshot<Parameters<typeof newContainerVolume>[2]>[],
+): OfSnapshot => ofSnapshots(volume, snapshots, (document) => newContainerVolume(records, volume.name, document));
+
+export const ofCustomSnapshots = (
+  volume: VolumeRef,
+  snapshots: readonly Snapshot<Pick<VolumeDocument, 'config'>>[],
+): OfSnapshot => ofSnapshots(volume, snapshots, ({ config }) => newCustomVolume(volume.name, config));
+
+const ofSnapshots =
+  <Document>(
     volume: VolumeRef,
-    snapshots: readonly Snapshot<Parameters<typeof newContainerVolume>[2]>[],
+    snapshots: readonly Snapshot<Document>[],
+    volumeThen: (document: Document) => VolumeRef,
   ): OfSnapshot =>
   (snapshot) => {
     const found = snapshots.find(({ name }) => name === snapshot);
-    return found === undefined ? volume : atLeast(volume, newContainerVolume(records, volume.name, found.document));
-  };
-
-export const ofCustomSnapshots =
-  (volume: VolumeRef, snapshots: readonly Snapshot<Pick<VolumeDocument, 'config'>>[]): OfSnapshot =>
-  (snapshot) => {
-    const found = snapshots.find(({ name }) => name === snapshot);
-    return found === undefined ? volume : atLeast(volume, newCustomVolume(volume.name, found.document.config));
+    return found === undefined ? volume : atLeast(volume, volumeThen(found.document));
   };
 
 const atLeast = (volume: VolumeRef, { shape: { bytes } = {} }: VolumeRef): VolumeRef =>

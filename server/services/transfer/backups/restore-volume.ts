@@ -73,7 +73,7 @@ async function restoreNow(
   await inspectFiles(upload.path, index, { ...room, partBytes: volumeSize(document.config) }, signal);
   const keepNodes = allowsHostAccess(deps.records, upload) && !isUntrustedSource(deps.records, caller, volume.name);
   const ref = newCustomVolume(volume.name, document.config);
-  const plan = { volume: ref, ofSnapshot: ofCustomSnapshots(ref, snapshots), index, keepNodes };
+  const plan = { ofSnapshot: ofCustomSnapshots(ref, snapshots), index, keepNodes };
   const progress = (part: string): void => handle.update({ restore_backup_progress: part });
   const saga = receiveVolumeSaga(
     deps,

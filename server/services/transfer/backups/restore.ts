@@ -83,7 +83,6 @@ async function restoreNow(
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
     const volume = newContainerVolume(deps.records, name, params.document);
     const plan = {
-      volume,
       ofSnapshot: ofContainerSnapshots(deps.records, volume, params.snapshots),
       index,
       keepNodes:

@@ -1,6 +1,8 @@
 // Unpacks an inspected backup into a pool, part by part.
 import type { BackupIndex } from './index-yaml.ts';
-import type { PoolSpec, StorageDriver, VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { PoolSpec, StorageDriver } from '../../../drivers/storage/driver.ts';
+import type { OfSnapshot } from '../../storage/volume-shapes.ts';
+import { treeOf } from '../migration/owners.ts';
 import { eachMember } from './tarball-reader.ts';
 import { type Section, sectionOf } from './layout.ts';
 import { createStreamChain } from './send-stream.ts';
@@ -14,9 +16,7 @@ interface Store {
 }
 
 export interface UnpackPlan {
-  readonly volume: VolumeRef;
-  /** The volume as a snapshot of it needs it. */
-  readonly ofSnapshot: (snapshot: string) => VolumeRef;
+  readonly ofSnapshot: OfSnapshot;
   readonly index: BackupIndex;
   /** A privileged container keeps its device nodes, and so does a trusted caller's volume. */
   readonly keepNodes: boolean;
@@ -84,12 +84,11 @@ interface Part {
 
 async function unpackPart(
   { driver, pool }: Store,
-  { volume, ofSnapshot, index, keepNodes }: UnpackPlan,
+  { ofSnapshot, index, keepNodes }: UnpackPlan,
   { section, first, inPart, advance, native }: Part,
   signal: AbortSignal,
 ): Promise<void> {
-  const { snapshot } = section;
-  const to = snapshot === undefined ? { volume } : { volume: ofSnapshot(snapshot), snapshot };
+  const to = treeOf(ofSnapshot(section.snapshot), section.snapshot);
   if (index.optimized) {
     const stream = native.checked(first.content(), `${section.prefix}.bin`);
     return driver.importVolume(pool, to, stream, { kind: 'native', strange: native.isStrange }, signal);

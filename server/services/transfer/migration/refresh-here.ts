@@ -10,7 +10,7 @@ import { lockOf } from '../../shared/find-container.ts';
 import { copyOrigin } from '../../containers/create/copy.ts';
 import { withRootIn } from '../../containers/shared/draft.ts';
 import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
-import { ofContainerSnapshots } from '../../storage/volume-shapes.ts';
+import { ofContainerSnapshots, type OfSnapshot } from '../../storage/volume-shapes.ts';
 import { receivedSnapshotKeys } from './arriving.ts';
 import { ownersOf, treeOf } from './owners.ts';
 import { trackProgress, type Progress } from './progress.ts';
@@ -92,7 +92,7 @@ async function cloneHere(
 async function compareHere(
   deps: RefreshDeps,
   source: LocalSource,
-  target: { readonly pool: string; readonly volume: VolumeRef; readonly ofSnapshot: (snapshot: string) => VolumeRef },
+  target: { readonly pool: string; readonly volume: VolumeRef; readonly ofSnapshot: OfSnapshot },
   part: RefreshPart,
   progress: Progress,
   signal: AbortSignal,
@@ -100,7 +100,7 @@ async function compareHere(
   const [there, here] = [deps.pools.use(source.pool), deps.pools.use(target.pool)];
   const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
   const base = treeOf(target.volume, part.base);
-  const to = treeOf(part.snapshot === undefined ? target.volume : target.ofSnapshot(part.snapshot), part.snapshot);
+  const to = treeOf(target.ofSnapshot(part.snapshot), part.snapshot);
   progress.begin(labelOf(target.volume, part));
   const listing = await listTree(here.driver, here.pool, base, signal);
   const ownerOf = await ownersOf(deps, source.pool, from);

@@ -125,7 +125,7 @@ async function receiveRefresh(
     if (!isAnswered) await answer();
     isAnswered = true;
     progress.begin(labelOf(refOf(name), part));
-    const to = treeOf(part.snapshot === undefined ? refOf(name) : ofSnapshot(part.snapshot), part.snapshot);
+    const to = treeOf(ofSnapshot(part.snapshot), part.snapshot);
     if (lxd !== undefined) {
       const times = part.snapshot === undefined && isTwice(lxd) ? 2 : 1;
       const change = async ({ path }: ChangingTree): Promise<void> => {

@@ -2,7 +2,8 @@
 import type { MigrationAnswer } from '../../../api/container/migration-messages.ts';
 import type { ExportForm, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { Pools } from '../../storage/pools.ts';
-import type { OwnerOf } from './owners.ts';
+import type { OfSnapshot } from '../../storage/volume-shapes.ts';
+import { treeOf, type OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
 import { harmless, type UntrustedFiles } from './untrusted-source.ts';
@@ -91,8 +92,7 @@ export async function receiveChanges(
 export interface TargetVolume {
   readonly pool: string;
   readonly ref: VolumeRef;
-  /** The volume as a snapshot of it needs it. */
-  readonly ofSnapshot: (snapshot: string) => VolumeRef;
+  readonly ofSnapshot: OfSnapshot;
 }
 
 interface Parts extends TargetVolume {
@@ -115,7 +115,7 @@ export async function receiveParts(
   for (const snapshot of [...snapshots, undefined]) {
     progress.begin(snapshot === undefined ? ref.name : `${ref.name}/${snapshot}`);
     const incoming = peer.receiveStream((count) => void progress.add(count));
-    const to = snapshot === undefined ? { volume: ref } : { volume: ofSnapshot(snapshot), snapshot };
+    const to = treeOf(ofSnapshot(snapshot), snapshot);
     const bytes = untrusted === undefined ? incoming.bytes : harmlessTar(incoming.bytes, untrusted);
     await driver.importVolume(pool, to, bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
     await incoming.drain();
