@@ -1,7 +1,7 @@
 // Adds device parts to a running container and removes them: mounts, nodes, nics and disk rates. Keeps no record.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
-import type { Revert } from '../../../lib/revert.ts';
+import { Revert } from '../../../lib/revert.ts';
 import { failuresOf } from '../../../lib/run-all.ts';
 import { noParts, type DeviceParts } from '../../device-parts.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -105,8 +105,8 @@ export class DeviceActions {
     }
   }
 
-  /** A failure leaves a part of them: the undos of `revert` plug in again what is gone. */
-  async unplug(state: RunningRecord, devices: DeviceState, parts: DeviceParts, revert: Revert): Promise<void> {
+  /** A failure leaves a part of them: the undos of `revert`, if the caller runs them, plug in again what is gone. */
+  async unplug(state: RunningRecord, devices: DeviceState, parts: DeviceParts, revert = new Revert()): Promise<void> {
     for (const nic of parts.nics) {
       revert.push(() => this.#plugNicBack(state, nic));
       await this.#unplugNic(state, devices, nic);

@@ -5,7 +5,7 @@ import { joined, partKinds, partsOf, pick, without } from './parts.ts';
 import { existsSync } from 'node:fs';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { logFailure } from '../../../lib/log.ts';
-import { Revert, withRevert } from '../../../lib/revert.ts';
+import { withRevert } from '../../../lib/revert.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';
 import type { LiveDevices, MountRun, NicRun, Plug } from '../driver.ts';
@@ -133,7 +133,7 @@ export class LxcLive implements LiveDevices {
       const devices = needDevices(state);
       const isMeant = (mount: MountRun): boolean => mount.device === ownMount && mount.target === target;
       const mounts = devices.now.mounts.filter(isMeant);
-      await this.#actions.unplug(state, devices, { ...noParts, mounts }, new Revert());
+      await this.#actions.unplug(state, devices, { ...noParts, mounts });
       const rest = devices.now.mounts.filter((mount) => !isMeant(mount));
       this.#note(state, { ...devices, now: { ...devices.now, mounts: rest } });
     });
@@ -173,7 +173,7 @@ export class LxcLive implements LiveDevices {
     const half = pick(devices.now, (part) => !isWhole(part));
     if (partKinds.every((kind) => half[kind].length === 0)) return;
     try {
-      await this.#actions.unplug(state, devices, half, new Revert());
+      await this.#actions.unplug(state, devices, half);
       this.#note(state, { ...devices, now: pick(devices.now, isWhole) });
     } catch (error) {
       this.#deps.log.warn('parts of a half-plugged device stay', { container: state.name, reason: errorText(error) });
@@ -193,9 +193,7 @@ export class LxcLive implements LiveDevices {
     const isIn = (list: DeviceParts) => (part: unknown) =>
       partKinds.some((kind) => list[kind].some((one) => JSON.stringify(one) === JSON.stringify(part)));
     const unwanted = pick(devices.atStart, (part) => !isIn(devices.now)(part));
-    await attempt('an unplugged device has reappeared', () =>
-      this.#actions.unplug(state, devices, unwanted, new Revert()),
-    );
+    await attempt('an unplugged device has reappeared', () => this.#actions.unplug(state, devices, unwanted));
     const missing = pick(devices.now, (part) => !isIn(devices.atStart)(part));
     await attempt('a device cannot be plugged in again', () =>
       withRevert(
