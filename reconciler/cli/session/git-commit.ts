@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { foldersUp } from './place.ts';
 
 const limitMs = 5000;
 
@@ -37,9 +38,7 @@ export async function commitOf(
 function mayHaveWorkTree(folder: string, env: Readonly<Record<string, string | undefined>>): boolean {
   if (env['GIT_DIR'] !== undefined) return true;
   try {
-    let at = realpathSync(folder);
-    for (; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return true;
-    return existsSync(join(at, '.git'));
+    return foldersUp(realpathSync(folder)).some((at) => existsSync(join(at, '.git')));
   } catch {
     return true;
   }

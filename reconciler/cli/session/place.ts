@@ -46,14 +46,19 @@ function commonFolder(folders: readonly string[]): string {
 }
 
 async function repositoryOf(folder: string): Promise<{ readonly root: string; readonly remote: string } | undefined> {
-  for (let root = folder; ; root = dirname(root)) {
+  for (const root of foldersUp(folder)) {
     const config = await configAt(join(root, '.git'));
-    if (config !== undefined) {
-      const remote = /^\s*\[remote "origin"\][^[]*?^\s*url\s*=\s*(\S+)/m.exec(config)?.[1];
-      return remote === undefined ? undefined : { root, remote };
-    }
-    if (root === dirname(root)) return undefined;
+    if (config === undefined) continue;
+    const remote = /^\s*\[remote "origin"\][^[]*?^\s*url\s*=\s*(\S+)/m.exec(config)?.[1];
+    return remote === undefined ? undefined : { root, remote };
   }
+  return undefined;
+}
+
+/** The folder and those above it, the nearest first. */
+export function foldersUp(folder: string): readonly string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersUp(above)];
 }
 
 /** The config of a repository, or of a worktree, whose `.git` is a file that names the repository. */
