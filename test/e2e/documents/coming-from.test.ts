@@ -261,16 +261,13 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
       expect(ran.code).toBe(refusal[0]);
     }
     const has = await contents();
-    effects.push(
+    const lines = [
       `gantry ${typed}`,
-      ...had
-        .filter((line) => !has.includes(line))
-        .map((line) => `  - ${line.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`),
-      ...has
-        .filter((line) => !had.includes(line))
-        .map((line) => `  + ${line.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`),
-      ...(ran.stdout === '' ? [] : [`  says ${ran.stdout.split('\n')[0]?.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')}`]),
-    );
+      ...had.filter((line) => !has.includes(line)).map((line) => `  - ${line}`),
+      ...has.filter((line) => !had.includes(line)).map((line) => `  + ${line}`),
+      ...(ran.stdout === '' ? [] : [`  says ${ran.stdout.split('\n')[0] ?? ''}`]),
+    ];
+    effects.push(...lines.map((line) => line.replaceAll(/[0-9a-f]{64}/g, 'FINGERPRINT')));
   });
 
   test('each command does to the server and the folder what it did before', () => {

@@ -12,7 +12,7 @@ test.each([
   ['properties.os', ['properties', 'os'], 'properties.os'],
   ['description', ['description'], 'description'],
   ['devices.root', ['devices', 'root'], 'root'],
-])('the key of %s', (_text, path, key) => {
+])('%s is compared by its key alone', (_text, path, key) => {
   expect(comparedKey(path)).toBe(key);
 });
 
