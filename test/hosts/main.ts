@@ -15,10 +15,11 @@ import { scenarios, type Scenario } from './scenarios.ts';
 const listed = (all: readonly { readonly name: string; readonly long: boolean }[]): string =>
   all.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`).join(', ');
 
-const usage = `Usage: npm run hosts -- [--release NAME]... [--only MACHINE]... [--long] [--keep]
+const usage = `Usage: npm run hosts -- [--release NAME]... [--only MACHINE]... [--check TEXT]... [--long] [--keep]
 
 Releases: ${listed(releases)}
 Machines: ${listed(scenarios)}
+--check runs only the checks whose names have TEXT, and those that the others need.
 --keep leaves the consoles of machines whose checks passed, too.
 `;
 
@@ -35,6 +36,7 @@ async function main(): Promise<number> {
     options: {
       release: { type: 'string', multiple: true },
       only: { type: 'string', multiple: true },
+      check: { type: 'string', multiple: true },
       long: { type: 'boolean' },
       keep: { type: 'boolean' },
       help: { type: 'boolean' },
@@ -45,7 +47,11 @@ async function main(): Promise<number> {
     names: readonly string[] | undefined,
   ): readonly T[] => all.filter(({ name, long }) => names?.includes(name) ?? (!long || values.long === true));
   const wanted = choose(releases, values.release);
-  const machines = choose(scenarios, values.only);
+  const texts = values.check ?? [''];
+  const machines = choose(scenarios, values.only).map((scenario) => ({
+    ...scenario,
+    checks: scenario.checks.filter(({ name, vital }) => vital === true || texts.some((text) => name.includes(text))),
+  }));
   if (values.help === true || wanted.length === 0 || machines.length === 0) {
     console.log(usage);
     return values.help === true ? 0 : 64;
