@@ -45,7 +45,7 @@ export class ExecError extends Error {
 /** How long the pipes of a program may stay open after its exit. */
 const closeGraceMs = 500;
 
-/** Resolves when the program has ended and its output was read. Throws ExecError. */
+/** Settles when the program has ended and its output was read, also when it is told to stop. Throws ExecError. */
 export async function exec(
   argv: readonly string[],
   options: ExecOptions = {},
@@ -66,23 +66,21 @@ export async function exec(
     const err = collect(maxBytes);
     child.stdout?.on('data', out.push);
     child.stderr?.on('data', err.push);
-    let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
+    const { timeoutMs = 30_000 } = options;
+    let stopped: string | undefined;
+    const stop = (why: string): void => {
+      stopped ??= why;
       child.kill('SIGKILL');
-    }, options.timeoutMs ?? 30_000);
-    const giveUp = (why: string): void => {
-      clearTimeout(timer);
-      withdraw?.();
-      reject(new ExecError(`cannot run ${file}: ${why}`, argv, -1, err.text()));
     };
-    const abort = (): void => {
-      child.kill('SIGKILL');
-      giveUp(`it was told to stop${becauseOf(signal?.reason)}`);
-    };
+    const timer = setTimeout(stop, timeoutMs, `did not finish in ${timeoutMs} ms`);
+    const abort = (): void => stop(`was told to stop${becauseOf(signal?.reason)}`);
     const withdraw = signal && whenAborted(signal, abort);
     if (signal?.aborted === true) abort();
-    child.on('error', ({ message }) => giveUp(message));
+    child.on('error', ({ message }) => {
+      clearTimeout(timer);
+      withdraw?.();
+      reject(new ExecError(`cannot run ${file}: ${message}`, argv, -1, err.text()));
+    });
     let ended = false;
     const end = (code: number | null, killedBy: NodeJS.Signals | null): void => {
       if (ended) return;
@@ -92,8 +90,8 @@ export async function exec(
       child.stdout?.destroy();
       child.stderr?.destroy();
       const stderr = err.text();
-      if (timedOut) {
-        reject(new ExecError(`${file} did not finish in ${options.timeoutMs ?? 30_000} ms`, argv, -1, stderr));
+      if (stopped !== undefined) {
+        reject(new ExecError(`${file} ${stopped}`, argv, -1, stderr));
       } else if (code === null || !okCodes.includes(code)) {
         const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
         reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, argv, code ?? -1, stderr));

@@ -5,21 +5,21 @@ import type { Readable, Writable } from 'node:stream';
 /** An open file, a pipe, or nothing. */
 export type Stdio = 'ignore' | 'pipe' | number;
 
-export interface ProgramPlan {
+export interface ProgramPlan<In extends Stdio = Stdio, Out extends Stdio = Stdio, Err extends Stdio = Stdio> {
   readonly argv: readonly string[];
   /** A program without a path is searched in its PATH. */
   readonly env: Readonly<Record<string, string>>;
   /** Default: this process's. */
   readonly cwd?: string | undefined;
   /** Descriptors 0, 1 and 2; it gets no others. */
-  readonly stdio: readonly [Stdio, Stdio, Stdio];
+  readonly stdio: readonly [In, Out, Err];
 }
 
 /** The used part of Node's child processes, common to every way to start one. */
-export interface StartedProgram {
-  readonly stdin: Writable | null;
-  readonly stdout: Readable | null;
-  readonly stderr: Readable | null;
+export interface StartedProgram<In = Writable | null, Out = Readable | null, Err = Readable | null> {
+  readonly stdin: In;
+  readonly stdout: Out;
+  readonly stderr: Err;
   kill(signal: 'SIGKILL'): unknown;
   /** `error`: it never ran. `close`: it has ended, and all of its output was read. */
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -33,7 +33,14 @@ const fork: StartProgram = ({ argv: [file = '', ...args], stdio, ...options }) =
 
 let quick: StartProgram | undefined;
 
-export const startProgram: StartProgram = (plan) => (quick ?? fork)(plan);
+/** This process's end of a pipe, if there is one. */
+type End<S extends Stdio, Stream> = 'pipe' extends S ? (S extends 'pipe' ? Stream : Stream | null) : null;
+
+export function startProgram<In extends Stdio, Out extends Stdio, Err extends Stdio>(
+  plan: ProgramPlan<In, Out, Err>,
+): StartedProgram<End<In, Writable>, End<Out, Readable>, End<Err, Readable>> {
+  return (quick ?? fork)(plan) as ReturnType<typeof startProgram<In, Out, Err>>;
+}
 
 /** Applies to later starts of this process; undefined: by fork. */
 export function startProgramsBy(way: StartProgram | undefined): void {

@@ -1,11 +1,9 @@
 // Runs the host's ip, nft and dnsmasq programs and turns their failures into driver errors; decides nothing about networks.
-import { execFile, type ExecFileException } from 'node:child_process';
 import { constants, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ExecError, type ExecResult } from '../../lib/exec.ts';
-import { programDirs, programEnv } from '../../lib/program-env.ts';
-import { whenAborted } from '../../lib/shared/abort-calls.ts';
+import { exec, ExecError, type ExecResult } from '../../lib/exec.ts';
+import { programDirs } from '../../lib/program-env.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts';
 
@@ -28,7 +26,7 @@ export async function findTool(tool: HostTool): Promise<string> {
   );
 }
 
-/** Runs ip or nft. They leave no process behind, so their output is complete when their pipes close. */
+/** Runs ip or nft. Throws ExecError, or the reason of the abort. */
 export async function runTool(
   tool: 'ip' | 'nft',
   args: readonly string[],
@@ -37,27 +35,13 @@ export async function runTool(
 ): Promise<ExecResult> {
   const path = await findTool(tool);
   signal?.throwIfAborted();
-  const limits = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
-  return new Promise((resolve, reject) => {
-    const child = execFile(path, args, { env: programEnv, ...limits }, (error, stdout, stderr) => {
-      withdraw?.();
-      const code = error === null ? 0 : Number(error.code ?? -1);
-      if (signal?.aborted === true) reject(signal.reason as Error);
-      else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
-      else reject(failure(tool, [path, ...args], error, stderr));
-    });
-    // Many networks that come up together share one signal: `execFile` would add a listener to it for each program.
-    const withdraw = signal && whenAborted(signal, () => child.kill('SIGKILL'));
-    child.stdin?.on('error', () => {}); // it may end before reading all of its input; its exit code decides
-    child.stdin?.end(options.input ?? '');
-  });
-}
-
-function failure(tool: string, argv: readonly string[], error: ExecFileException, stderr: string): ExecError {
-  const how =
-    error.killed === true ? 'did not finish in time' : `failed with code ${error.code ?? error.signal ?? '?'}`;
-  const said = stderr.trim() === '' ? '' : `: ${stderr.trim()}`;
-  return new ExecError(`${tool} ${how}${said}`, argv, Number.isInteger(error.code) ? Number(error.code) : -1, stderr);
+  const { okCodes = [0], input = '' } = options;
+  try {
+    return await exec([path, ...args], { input, okCodes, maxBytes: 64 * 1024 * 1024 }, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
 }
 
 /** Runs the lines in one `ip` process; the first that fails is named. */

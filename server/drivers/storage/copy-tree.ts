@@ -1,5 +1,5 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { hasCode } from '../../lib/shared/error-code.ts';
@@ -7,6 +7,7 @@ import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
 import { programEnv } from '../../lib/program-env.ts';
+import type { StartedProgram } from '../../lib/start-program.ts';
 
 const dayMs = 86_400_000;
 /** Max bytes kept of a program's messages; the rest is dropped. */
@@ -96,7 +97,7 @@ export async function copyGuestTreeInto(
 }
 
 /** Resolves with the program's end as an ExecError; its code is 0 on success. */
-export async function ended(child: ChildProcess, program: string, what: string): Promise<ExecError> {
+export async function ended(child: StartedProgram, program: string, what: string): Promise<ExecError> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < keptStderrBytes) stderr += text;

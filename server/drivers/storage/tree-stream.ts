@@ -1,5 +1,4 @@
 // Runs the programs that write a tree as a stream of bytes or make one of such a stream; which program is the driver's choice.
-import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
@@ -7,6 +6,7 @@ import { keepOutput } from '../../lib/buffer-output.ts';
 import { confined, keptToRead, keptToWrite, type ConfinedCommand } from '../../lib/confined.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { programEnv } from '../../lib/program-env.ts';
+import { startProgram } from '../../lib/start-program.ts';
 
 /** Reads what the program writes; must read to the end, where a failure of the program is thrown. */
 export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
@@ -20,8 +20,7 @@ export async function readFrom(
 ): Promise<void> {
   signal.throwIfAborted();
   const [program = ''] = command.argv;
-  const [file = '', ...args] = confined(command);
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
+  const child = startProgram({ argv: confined(command), stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
   keepOutput(child.stdout);
   const end = ended(child, program, 'reading');
   end.catch(() => {});
@@ -54,8 +53,7 @@ export async function writeTo(
 ): Promise<void> {
   signal.throwIfAborted();
   const [program = ''] = command.argv;
-  const [file = '', ...args] = confined(command);
-  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: programEnv });
+  const child = startProgram({ argv: confined(command), stdio: ['pipe', 'ignore', 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const source = guardedSource(bytes, kill);

@@ -1,16 +1,15 @@
 // Packs streams of bytes into files with a chosen compression; callers decide which archives.
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import { confined, filter } from '../../lib/confined.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
+import { startProgram } from '../../lib/start-program.ts';
 
 /** `none` and programs whose output this release can unpack; other programs of the host are accepted as they are. */
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
@@ -107,12 +106,8 @@ async function through(
   signal: AbortSignal,
 ): Promise<void> {
   const [program = ''] = argv;
-  const [started = '', ...args] = confined({ argv, confinement: filter });
-  const child = spawn(started, args, { stdio: ['pipe', file.fd, 'pipe'], env: programEnv }) as ChildProcessByStdio<
-    Writable,
-    null,
-    Readable
-  >;
+  const stdio = ['pipe', file.fd, 'pipe'] as const;
+  const child = startProgram({ argv: confined({ argv, confinement: filter }), stdio, env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   let stderr = '';

@@ -1,13 +1,15 @@
 // Host programs: complete output, limits, and a grandchild with open pipes delays no caller for long.
 import { spawn } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts';
 import { type Libc, loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
 import { mortal } from '../../../server/lib/confined.ts';
 import { startProgramsBy } from '../../../server/lib/start-program.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { until } from '../../support/until.ts';
 
 const libc = await loadLibc();
@@ -64,7 +66,17 @@ describe.each([
     const abort = new AbortController();
     const running = exec(['sleep', '20'], {}, abort.signal);
     abort.abort();
-    await expect(running).rejects.toBeInstanceOf(ExecError);
+    await expect(running).rejects.toThrow('sleep was told to stop');
+  });
+
+  test('a program that is told to stop has ended when its failure is reported', async () => {
+    const abort = new AbortController();
+    const pidFile = join(tempFolder('exec-'), 'pid');
+    const running = exec(['sh', '-c', `echo $$ >${pidFile}; exec sleep 20`], {}, abort.signal);
+    await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+    abort.abort();
+    await expect(running).rejects.toThrow(ExecError);
+    expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}`)).toBe(false);
   });
 
   test('reports a missing program', async () => {

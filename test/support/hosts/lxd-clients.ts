@@ -1,6 +1,8 @@
 // The stock clients of LXD for tests: `lxc` with a separate config directory, pylxd, and Ansible's modules.
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { startProgram } from '../../../server/lib/start-program.ts';
 import { programRuns } from './program-runs.ts';
 
 export interface Ran {
@@ -34,21 +36,20 @@ export interface RunOptions {
   readonly limitMs?: number;
 }
 
-export function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, ...options.env };
-    const child = execFile(
-      file,
-      [...args],
-      { env, timeout: options.limitMs ?? 120_000, maxBuffer: 1 << 26 },
-      (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-        resolve({ code, stdout, stderr });
-      },
-    );
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(options.stdin ?? '');
+export async function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const env = { ...process.env, ...options.env } as Record<string, string>;
+  const child = startProgram({ argv: [file, ...args], env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.limitMs ?? 120_000);
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.stdin ?? '');
+  const ended = new Promise<number>((resolve) => {
+    child.on('error', () => resolve(-1));
+    child.on('close', (code) => resolve(code ?? -1));
   });
+  const read = (stream: Readable): Promise<string> => text(stream).catch(() => '');
+  const [code, stdout, stderr] = await Promise.all([ended, read(child.stdout), read(child.stderr)]);
+  clearTimeout(timer);
+  return { code, stdout, stderr };
 }
 
 export type Lxc = (...words: readonly string[]) => Promise<string>;

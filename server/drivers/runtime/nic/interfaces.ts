@@ -1,8 +1,7 @@
 // Reads the interfaces of a network namespace: links, addresses, counters. Changes nothing in it.
-import { execFile } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { promisify } from 'node:util';
 import type { InterfaceState } from '../../interface-state.ts';
+import { exec } from '../../../lib/exec.ts';
 import { findProgram } from '../host/programs.ts';
 import { type NetLink, parseIpJson, parseNetlink, netlinkDump, toInterfaceStates } from './netlink.ts';
 import { loadLibc, type Libc } from '../host/syscalls.ts';
@@ -82,9 +81,7 @@ function nameOfIndex(libc: Libc, index: number): string {
 async function linksByIp(pid: number): Promise<readonly NetLink[]> {
   const nsenter = findProgram('nsenter') ?? 'nsenter';
   const ip = findProgram('ip') ?? 'ip';
-  const { stdout } = await promisify(execFile)(nsenter, ['-t', `${pid}`, '-n', ip, '-j', '-s', '-d', 'addr'], {
-    timeout: 5_000,
-    maxBuffer: 16 * 1024 * 1024,
-  });
+  const argv = [nsenter, '-t', `${pid}`, '-n', ip, '-j', '-s', '-d', 'addr'];
+  const { stdout } = await exec(argv, { timeoutMs: 5_000, maxBytes: 16 * 1024 * 1024 });
   return parseIpJson(stdout);
 }
