@@ -131,7 +131,7 @@ export class Rollouts {
       if (verdict === 'withdrawn') return this.#withdraw(revision, run);
       const why = run === undefined ? undefined : await this.#checked(revision, given, overtaken);
       if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
-      if (why !== undefined) return this.#stopBy(why, delivery, given, run);
+      if (why !== undefined) return this.#stopBy(why, delivery, given, run, overtaken);
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
@@ -178,6 +178,8 @@ export class Rollouts {
         if (!isReported) {
           onError(this.#message);
           await this.#afterFailure(delivery);
+          // A newer rollout may deliver the same revision, perhaps with other secrets.
+          if (overtaken.aborted) break;
         }
         isReported = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
@@ -198,7 +200,13 @@ export class Rollouts {
   }
 
   /** Stops the rollout: hosts that have the revision keep it, or go back when the set asks for that. */
-  async #stopBy(why: string, delivery: Delivery, given: readonly SetOnHost[], run: Run | undefined): Promise<void> {
+  async #stopBy(
+    why: string,
+    delivery: Delivery,
+    given: readonly SetOnHost[],
+    run: Run | undefined,
+    overtaken: AbortSignal,
+  ): Promise<void> {
     const { revision } = delivery;
     const { rollout, hosts, hasEarlier, onError, nowMs } = this.#deps;
     const isLast = given.length === hosts.length;
@@ -207,6 +215,7 @@ export class Rollouts {
     this.#isStopped = true;
     onError(this.#message);
     await this.#afterFailure(delivery);
+    if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
     if (rollout.rollback && hasEarlier()) return this.#withdraw(revision, run);
     run?.end('partial', nowMs(), this.#message);
   }

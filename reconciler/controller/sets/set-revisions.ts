@@ -273,7 +273,11 @@ export class SetRevisions {
     const next = this.#newest ?? current;
     this.#offered = next?.revision;
     const start: StartPart = { kind: 'sync', reason: 'resume', by };
-    if (next !== undefined && this.#deps.isActive()) await this.#inTurn(() => this.#take(next, start, signal));
+    if (next !== undefined && this.#deps.isActive()) {
+      await this.#inTurn(() => this.#take(next, start, signal));
+      // A refused revision leaves the one before the rollback in force.
+      if (this.#problems.length > 0) await this.rollOut(start, signal);
+    }
     return true;
   }
 

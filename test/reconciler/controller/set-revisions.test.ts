@@ -75,3 +75,14 @@ test('a revision whose state cannot be stored is taken as soon as it can', async
   await offer('r1');
   expect([started, stored.wanted]).toEqual([['r0', 'r1'], 'r1']);
 });
+
+test('the end of a rollback brings back the revision in force when the newest one is broken', async () => {
+  const { revisions, stored, started, refused, offer } = await begun();
+  const { signal } = new AbortController();
+  await offer('r0');
+  await offer('r1');
+  await revisions.rollback({ revision: 'r0', reason: 'trouble', by: 'ann' }, signal);
+  await offer('bad2');
+  await revisions.unpin('ann', signal);
+  expect([started, refused, stored.wanted]).toEqual([['r0', 'r1', 'r0', 'r1'], ['bad2'], 'r1']);
+});

@@ -1,0 +1,93 @@
+// Rollouts that a newer rollout of the same revision overtakes while their failure hooks run.
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { LoadedRevision } from '../../../reconciler/controller/sets/load-revision.ts';
+import type { SetOnHost } from '../../../reconciler/controller/sets/on-host/set-on-host.ts';
+import { Rollouts, type RolloutDeps, type StartPart } from '../../../reconciler/controller/sets/rollouts.ts';
+
+const start: StartPart = { kind: 'sync', reason: 'commit', by: 'ann' };
+const loaded = { hosts: new Map([['h1', { text: 't' }]]) } as unknown as LoadedRevision;
+
+/** A set with one host. `endHook` ends the failure hook that runs. */
+function begun(more: Partial<RolloutDeps>) {
+  const state = {
+    isFailed: false,
+    isSynced: false,
+    withdrawn: [] as string[],
+    endHook: undefined as (() => void) | undefined,
+  };
+  const host = {
+    name: 'h1',
+    isAway: false,
+    isTried: true,
+    give: () => {},
+    get isFailed() {
+      return state.isFailed;
+    },
+    get isSynced() {
+      return state.isSynced;
+    },
+  } as unknown as SetOnHost;
+  const run = { isEnded: false, end: () => {} };
+  const rollouts = new Rollouts({
+    rollout: { stopAfter: 1, rollback: true },
+    batchesOf: (hosts) => [hosts],
+    hosts: [host],
+    appliedText: () => undefined,
+    noteGiven: () => {},
+    begin: () => run as unknown as ReturnType<RolloutDeps['begin']>,
+    hasEarlier: () => true,
+    goBack: async (from) => {
+      state.withdrawn.push(from);
+      return undefined;
+    },
+    onWithdrawn: () => {},
+    onFailure: () => new Promise((resolve) => (state.endHook = () => resolve(undefined))),
+    onGood: () => {},
+    onError: () => {},
+    by: 'gantry',
+    nowMs: () => 0,
+    ...more,
+  });
+  return { rollouts, state };
+}
+
+async function untilHook(state: ReturnType<typeof begun>['state']): Promise<void> {
+  for (let turns = 0; state.endHook === undefined && turns < 100; turns += 1) await turn();
+}
+
+test('a rollout that failed withdraws nothing when the revision is rolled out again during its hook', async () => {
+  const { rollouts, state } = begun({});
+  state.isFailed = true;
+  rollouts.start('r1', loaded, start);
+  await untilHook(state);
+  const endFirst = state.endHook;
+  state.isFailed = false;
+  rollouts.start('r1', loaded, start);
+  endFirst?.();
+  await turn();
+  expect(state.withdrawn).toEqual([]);
+});
+
+test('a rollout that a check stopped withdraws nothing when the revision is rolled out again during its hook', async () => {
+  let verdicts = 0;
+  const { rollouts, state } = begun({ check: async () => (verdicts++ === 0 ? 'too slow' : undefined) });
+  state.isSynced = true;
+  rollouts.start('r1', loaded, start);
+  await untilHook(state);
+  const endFirst = state.endHook;
+  rollouts.start('r1', loaded, start);
+  endFirst?.();
+  await turn();
+  expect([state.withdrawn, rollouts.isStopped]).toEqual([[], false]);
+});
+
+test('a rollout that failed withdraws its revision after its hook', async () => {
+  const { rollouts, state } = begun({});
+  state.isFailed = true;
+  rollouts.start('r1', loaded, start);
+  await untilHook(state);
+  state.endHook?.();
+  await turn();
+  expect(state.withdrawn).toEqual(['r1']);
+});
