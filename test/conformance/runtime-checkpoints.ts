@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunConfig, RuntimeDriver, RuntimeExit, Checkpoints } from '../../server/drivers/runtime/driver.ts';
-import type { RuntimeHarness } from './runtime.ts';
+import type { RuntimeHarness } from './runtime-world.ts';
 import { until } from '../support/until.ts';
 import { execIn } from '../support/drivers/exec-in.ts';
 

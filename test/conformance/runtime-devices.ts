@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LiveDevices, Plug, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
 import { noParts, ownMount } from '../../server/drivers/device-parts.ts';
-import type { RuntimeHarness } from './runtime.ts';
+import type { RuntimeHarness } from './runtime-world.ts';
 import { until } from '../support/until.ts';
 
 export interface DevicesHarness extends RuntimeHarness {

@@ -9,7 +9,7 @@ import { hostIdMap } from '../../../server/drivers/runtime/idmap/id-map.ts';
 import { lxcAvailable, openLxcRuntime } from '../../../server/drivers/runtime/lxc/lxc.ts';
 import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
 import { type Log, silentLog } from '../../../server/lib/log.ts';
-import type { RuntimeHarness } from '../../conformance/runtime.ts';
+import type { RuntimeHarness } from '../../conformance/runtime-world.ts';
 import { busyboxMissing, makeBusyboxRootfs } from '../images/busybox-rootfs.ts';
 import { until } from '../until.ts';
 import { execIn } from './exec-in.ts';

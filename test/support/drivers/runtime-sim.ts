@@ -6,7 +6,7 @@ import { parseBytes } from '../../../server/api/text/byte-size.ts';
 import type { RunConfig, RuntimeDriver } from '../../../server/drivers/runtime/driver.ts';
 import { encodeName } from '../../../server/drivers/runtime/safe-names.ts';
 import { endWhileDown, openSimRuntime, type SimRuntime } from '../../../server/drivers/runtime/sim/sim.ts';
-import type { RuntimeHarness } from '../../conformance/runtime.ts';
+import type { RuntimeHarness } from '../../conformance/runtime-world.ts';
 
 export async function simHarness(): Promise<RuntimeHarness> {
   const base = mkdtempSync(join(tmpdir(), 'gantry-sim-'));
