@@ -44,6 +44,8 @@ function differencesOf(change: ResourceChange): readonly string[] {
   const { address, action, power, guard, changes, live } = change;
   if (action === 'create') return [`${address} does not exist: an apply would create it`];
   if (guard?.code === 'conflict') return [`${address}: ${guard.message}`];
+  // Nothing says that the object is as declared while a member is away.
+  if (guard?.code === 'member') return [guard.message];
   return [
     ...changes.map(
       (edit) =>

@@ -9,6 +9,7 @@ import { labelsOf } from '../documents/labels.ts';
 import type { Observed } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import { poolOfVolume, volumeWithin } from '../kinds/storage-volume.ts';
+import { isUnreadObject, unreadText } from '../live/away-members.ts';
 import { isAside } from '../live/image-updates.ts';
 import { projectOfLive, scopesOf } from '../live/project-scope.ts';
 import { chooseVolumes, membersWith } from '../live/volumes-of-one-name.ts';
@@ -48,6 +49,7 @@ export function exportObject(
 ): ExportedObject | undefined {
   const live = coreKind(kind).live(observed, name)?.object as JsonObject | undefined;
   if (live === undefined) return undefined;
+  if (isUnreadObject(kind, live)) return leftOut({ kind }, name, [`cannot be exported: ${unreadText(live)}`]);
   const records = recordsOf(bareDocument(kind, name), live, observed);
   const project = projectOfLive(observed, live);
   const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set, project };

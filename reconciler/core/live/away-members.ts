@@ -20,14 +20,23 @@ export const offlineGuard = ({ address }: Document, member: string): Guard => ({
 export const isUnreadObject = (kind: KindName, live: object): boolean =>
   kind === 'container' && isUnread(live as Container);
 
-export const unreadGuard = ({ address }: Pick<Document, 'address'>, live: object): Guard => {
+function memberOfUnread(live: object): string | undefined {
   const location = textOf((live as JsonObject)['location']) ?? '';
-  const member = location === '' || location === 'none' ? undefined : location;
+  return location === '' || location === 'none' ? undefined : location;
+}
+
+export function unreadText(live: object): string {
+  const member = memberOfUnread(live);
   const who = member === undefined ? 'the server cannot' : `its member ${member} does not answer, or cannot`;
+  return `${who} read it, and lists it without values (status Error)`;
+}
+
+export const unreadGuard = ({ address }: Pick<Document, 'address'>, live: object): Guard => {
+  const member = memberOfUnread(live);
   return {
     code: 'member',
     address,
-    message: `${address} cannot be compared: ${who} read it, and lists it without values (status Error)`,
+    message: `${address} cannot be compared: ${unreadText(live)}`,
     remedy: `${member === undefined ? 'see the log of the server' : `bring ${member} online, or see its log`}, and plan again; --partial does the rest until then`,
   };
 };

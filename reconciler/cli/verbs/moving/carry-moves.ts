@@ -26,10 +26,7 @@ export interface Carrier {
 }
 
 export async function carry(carrier: Carrier, move: Move): Promise<void> {
-  const own: Carrier =
-    move.project === undefined
-      ? carrier
-      : { ...carrier, from: carrier.from.inProject(move.project), to: carrier.to.inProject(move.project) };
+  const own = inProjectOf(carrier, move);
   switch (move.type) {
     case 'object':
       return carryObject(own, move);
@@ -65,8 +62,10 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
   await own.progress.record(id, { stage: 'begun' });
   await awaitOperations(own, name);
   // A killed run may have left an incomplete copy, so it is copied again.
-  if (await has(to, 'storage_volume', `${pool}/${name}`, signal))
+  if (await has(to, 'storage_volume', `${pool}/${name}`, signal)) {
+    for (const user of move.stops) await dropCopy(inProjectOf(carrier, user), user);
     await to.operations.run(() => to.delete('storage_volume', `${pool}/${name}`, signal), signal);
+  }
   if (own.isExact) await carryVolumeBackup(own, move);
   else
     await copyVolume(
@@ -78,8 +77,16 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
   await own.progress.record(id, { stage: 'done' });
 }
 
-const inProjectOf = (carrier: Carrier, { project }: ContainerMove): Carrier =>
-  project === undefined ? carrier : { ...carrier, from: carrier.from.inProject(project) };
+const inProjectOf = (carrier: Carrier, { project }: Pick<Move, 'project'>): Carrier =>
+  project === undefined
+    ? carrier
+    : { ...carrier, from: carrier.from.inProject(project), to: carrier.to.inProject(project) };
+
+/** An earlier run made the copy, and it did not start: it is attached to the volume, and is copied again after it. */
+async function dropCopy({ to, progress, signal }: Carrier, { id, name }: ContainerMove): Promise<void> {
+  if (progress.entries.get(id)?.stage === 'done' || !(await has(to, 'container', name, signal))) return;
+  await to.operations.run(() => to.delete('container', name, signal), signal);
+}
 
 async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<void> {
   const { from, to, progress, signal } = carrier;
@@ -88,17 +95,24 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
   if (progress.entries.get(id) === undefined) await progress.record(id, { stage: 'begun', ran });
   await awaitOperations(carrier, name);
   try {
+    requireVolumes(progress, move);
     // A complete copy may already run on the target, so it is not overwritten.
     if (progress.entries.get(id)?.stage !== 'copied') await copyWhole(carrier, move, ran);
     if (ran && carrier.starts) await startOnce(to, name, signal);
   } catch (error) {
     // Restarts the source for its users; the next run copies what changes until then.
-    if (ran && !signal.aborted) await startAgain(carrier, id, name);
+    if (ran && !signal.aborted) await startAgain(carrier, move);
     throw error;
   }
   // Deletes before recording: a rerun after a kill finds no original, instead of leaving one behind.
   if (carrier.deletesSource) await from.operations.run(() => from.delete('container', name, signal), signal);
   await progress.record(id, { stage: 'done', ran });
+}
+
+/** A container with an incomplete or outdated copy of a volume would lose what it wrote. */
+function requireVolumes({ entries }: Progress, { volumes }: ContainerMove): void {
+  const missing = volumes.find((id) => (entries.get(id)?.stage ?? 'done') !== 'done');
+  if (missing !== undefined) throw new Error(`needs ${missing}, which did not move`);
 }
 
 async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): Promise<void> {
@@ -153,9 +167,14 @@ async function startOnce(client: Client, name: string, signal: AbortSignal): Pro
   await client.operations.run(() => client.putContainerState(name, { action: 'start' }, signal), signal);
 }
 
-async function startAgain({ from, to, progress, signal }: Carrier, id: string, name: string): Promise<void> {
+async function startAgain(
+  { from, to, progress, signal }: Carrier,
+  { id, name, volumes }: ContainerMove,
+): Promise<void> {
   // Never start both: they would share one address and write to two copies of one disk.
   if ((await has(to, 'container', name, signal)) && !(await isStopped(to, name, signal))) return;
+  // It writes into its volumes again, so their copies are out of date.
+  for (const volume of volumes) if (progress.entries.has(volume)) await progress.record(volume, { stage: 'begun' });
   await startOnce(from, name, signal);
   await progress.record(id, { stage: 'begun', ran: true });
 }

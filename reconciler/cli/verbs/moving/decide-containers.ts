@@ -48,13 +48,16 @@ function decideContainer(request: MoveRequest, key: string, live: JsonObject, be
   const fitted = fit('container', id, plainName(key, project), { config, devices }, target);
   if (fitted.values === undefined) return { moves: [], differences: fitted.differences };
   const kept = presentTexts(fitted.values['config']);
+  const { keyOf } = scopesOf(request.source.world);
+  const volumes = volumesOf(live).map((name) => `storage_volume/${keyOf('storage_volume', name, project)}`);
   const move: ContainerMove = {
     id,
     type: 'container',
     name: plainName(key, project),
     ...(project === undefined ? {} : { project }),
     isRunning,
-    stopsFirst: isRunning && volumesOf(live).length > 0,
+    stopsFirst: isRunning && volumes.length > 0,
+    volumes,
     devices: presentDevices(fitted.values['devices']),
     drops: Object.keys(config).filter((name) => kept[name] === undefined),
   };

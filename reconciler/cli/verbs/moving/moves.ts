@@ -42,6 +42,8 @@ export interface ContainerMove extends Base {
   readonly isRunning: boolean;
   /** Its volumes are copied once, so it is stopped before the first copy. */
   readonly stopsFirst: boolean;
+  /** Ids of the steps of its custom volumes. */
+  readonly volumes: readonly string[];
   readonly devices: Devices;
   /** Config keys that the target lacks. */
   readonly drops: readonly string[];

@@ -137,8 +137,8 @@ describe('the decisions of a move', () => {
     );
     expect(plan.moves.slice(1)).toMatchObject([
       { id: 'storage_volume/default/data', stops: [{ id: 'container/db' }] },
-      { id: 'container/db', isRunning: true, stopsFirst: true },
-      { id: 'container/web', isRunning: true, stopsFirst: false },
+      { id: 'container/db', isRunning: true, stopsFirst: true, volumes: ['storage_volume/default/data'] },
+      { id: 'container/web', isRunning: true, stopsFirst: false, volumes: [] },
     ]);
   });
 
