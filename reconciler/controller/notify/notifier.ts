@@ -87,7 +87,7 @@ class Queue {
     this.#waiting.push(notice);
     const dropped = this.#waiting.length > maxQueue ? this.#waiting.shift() : undefined;
     if (dropped !== undefined) this.#report(dropped, 'dropped', 0, `more than ${maxQueue} notices wait`);
-    this.#work ??= this.#sendAll().finally(() => (this.#work = undefined));
+    this.#work ??= this.#sendAll();
   }
 
   get #repeatMs(): number {
@@ -108,6 +108,8 @@ class Queue {
         this.#report(notice, this.#signal.aborted ? 'dropped' : 'failed', 0, reasonOf(error));
       }
     }
+    // Not in a callback of this promise: a notice that came before it would wait for the next one.
+    this.#work = undefined;
   }
 
   /** Waits until the limit of messages per minute allows another. */

@@ -129,6 +129,21 @@ test('edit ends with 3 and keeps the text when the object changed while the edit
   expect(await daemon.get('/1.0/containers/own')).toMatchObject({ description: '', config: { 'user.now': '1' } });
 });
 
+test('edit takes numbers and booleans in config and devices as they are written', async () => {
+  const text = `ephemeral: true
+profiles: [small]
+config: { limits.cpu: 2, boot.autostart: true, user.version: 1.10 }
+devices: { data: { type: disk, source: /tmp, path: /data, readonly: true } }
+`;
+  await daemon.ok('POST', '/1.0/containers', { name: 'typed', profiles: ['small'], source: { type: 'none' } });
+  expect(await gantry(['edit', 'typed'], { piped: text })).toMatchObject({ code: 0, stderr: '' });
+  expect(await daemon.get('/1.0/containers/typed')).toMatchObject({
+    ephemeral: true,
+    config: { 'limits.cpu': '2', 'boot.autostart': 'true', 'user.version': '1.10' },
+    devices: { data: { readonly: 'true' } },
+  });
+});
+
 test('edit keeps no text that nobody changed, or that is empty', async () => {
   const failed = await gantry(['edit', 'own'], { typed: '', env: { EDITOR: 'false' } });
   expect([failed.code, failed.stderr]).toEqual([1, 'Error: The editor false ended with 1: nothing was sent\n']);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { parse, stringify } from 'yaml';
+import { parseDocument, stringify, visit } from 'yaml';
 import { kindSchemas } from '../../../../server/api/kind-schemas.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -102,7 +102,16 @@ function parsedText(text: string, address: string): Fields {
     throw new CliError(`${address} stays as it is: the text ${why}`, exitCodes.error, cause);
   };
   try {
-    const value: unknown = parse(text);
+    const document = parseDocument(text);
+    const [problem] = document.errors;
+    if (problem !== undefined) throw problem;
+    // Below its fields the API takes texts only, and people write numbers and booleans there, as in manifests.
+    visit(document, {
+      Scalar(key, node, { length: depth }) {
+        if (key !== 'key' && depth > 3 && ['number', 'boolean'].includes(typeof node.value)) node.value = node.source;
+      },
+    });
+    const value: unknown = document.toJS();
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
   } catch (error) {
     // The library shows the lines after a colon.

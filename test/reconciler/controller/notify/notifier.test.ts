@@ -57,7 +57,7 @@ afterEach(async () => {
 
 function open(
   entry: Omit<NotificationEntry, 'name'>,
-  more: { perMinute?: number; nowMs?: () => number } = {},
+  more: { perMinute?: number; nowMs?: () => number; onDelivery?: (delivery: Delivery) => void } = {},
 ): Notifier {
   const notifier = createNotifier({
     entries: [{ name: 'ops', ...entry }],
@@ -231,6 +231,28 @@ describe('delivery', () => {
     }
     await notifier.close(5000);
     expect(received).toHaveLength(3);
+  });
+
+  test('delivery of a notice that comes at the very end of another one begins at once', async () => {
+    for (let steps = 0; steps < 8; steps += 1) {
+      const begin = deliveries.length;
+      const next = { ...notice, message: `after ${steps} steps` };
+      const notifyAfter = async (left: number, late: Notice): Promise<void> => {
+        for (let step = 0; step < left; step += 1) await Promise.resolve();
+        notifier.notify(late);
+      };
+      const notifier = open(
+        { webhook: { url: base } },
+        {
+          onDelivery: (delivery) => {
+            deliveries.push(delivery);
+            if (deliveries.length === begin + 1) void notifyAfter(steps, next);
+          },
+        },
+      );
+      notifier.notify(notice);
+      await delivered(begin + 2);
+    }
   });
 
   test('is limited per minute, and a full queue drops the oldest', async () => {
