@@ -1,6 +1,7 @@
 // gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
 import { isNotFound } from '../../../server/client/client-error.ts';
-import { deleteIfThere, discard, makeDirectories, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import { discard, makeDirectories, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import { hiddenFile, hidingMount } from '../../../server/client/files/hidden-files.ts';
 import type { Link } from '../../connection/link.ts';
 import { integer, text, type StateOf } from '../../framework/attribute.ts';
 import { failure, DiagnosticError } from '../../framework/diagnostic.ts';
@@ -9,6 +10,7 @@ import type { ConfigOf, Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
+import { removeFile } from './container-file-map.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { isOtherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -99,6 +101,12 @@ export const containerFile = gantryResource({
   async read(state, context) {
     const files = filesIn(context, state.container);
     const imported = state.type === null;
+    const holder = await context.client.reader.read('container', state.container, context.signal);
+    const mount = holder === undefined ? undefined : hidingMount(state.path, holder.object);
+    if (mount !== undefined) {
+      if (imported) throw hiddenFile(state.container, state.path, mount);
+      return {};
+    }
     const isWriteOnly = imported ? state.content_wo_version !== null : state.content === null && state.source === null;
     try {
       const entry = await files.read(state.path, context.signal);
@@ -125,12 +133,11 @@ export const containerFile = gantryResource({
   },
   async update({ planned, config }, prior, context) {
     // Nothing exists under the old name of a renamed container. Otherwise it is another container, which gets the file instead.
-    if (planned.container !== prior.container)
-      await deleteIfThere(filesIn(context, prior.container), prior.path, context.signal);
+    if (planned.container !== prior.container) await removeFile(context, prior.container, prior.path);
     const kept = isWritten(prior, planned, config) ? await keptContent(context, planned) : undefined;
     await write(context, planned, kept ?? contentOf(planned, config));
   },
-  delete: (prior, context) => deleteIfThere(filesIn(context, prior.container), prior.path, context.signal),
+  delete: (prior, context) => removeFile(context, prior.container, prior.path),
 });
 
 const sameMode = (written: string | null, live: string): string =>

@@ -6,6 +6,7 @@ import { dirname } from 'node:path/posix';
 import { Readable } from 'node:stream';
 import { makeDirectories, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
 import { filesOf, type Files } from '../../../server/client/files/container-files.ts';
+import { withoutHidden } from '../../../server/client/files/hidden-files.ts';
 import { isGantry, type Link } from '../../connection/link.ts';
 import { replacingFiles } from './replace-files.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
@@ -14,8 +15,14 @@ import type { FileSpec } from './container-attributes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export function filesIn(context: Context<Link>, container: string): Files {
-  const files = filesOf(context.client.client.http, container);
-  return isGantry(context.client) ? files : replacingFiles(files, container);
+  const { client } = context.client;
+  const files = filesOf(client.http, container);
+  const replacing = isGantry(context.client) ? files : replacingFiles(files, container);
+  return withoutHidden(
+    replacing,
+    container,
+    async () => (await client.get('container', container, context.signal)).metadata,
+  );
 }
 
 /** Hash of the configured content; undefined while it is not known. */

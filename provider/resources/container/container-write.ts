@@ -6,6 +6,7 @@ import { DiagnosticError, warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { type ContainerState, type Source } from './container-attributes.ts';
 import { dueCommands, notedCommands, runDueCommands } from './container-commands.ts';
+import { writeFiles, type FileMap } from './container-file-map.ts';
 import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
 import { costOf, expanded, putContainer, readContainer, createBody } from './container-state.ts';
 import { isContainerComputed } from '../shared/common-attributes.ts';
@@ -146,15 +147,22 @@ export async function moveOrContinue(
   }
 }
 
+interface Started {
+  /** Files that could not be written before the start. */
+  readonly late: FileMap;
+  readonly hasStarted: boolean;
+  readonly runs?: boolean;
+}
+
 export async function afterStart(
   context: Context<Link>,
   planned: ContainerState,
   prior: ContainerState | null,
-  hasStarted: boolean,
-  runs = planned.running !== false,
+  { late, hasStarted, runs = planned.running !== false }: Started,
 ): Promise<Partial<ContainerState>> {
   const { name } = planned;
   if (prior === null && runs) await startContainer(context, name);
+  await writeFiles(context, name, { wanted: late, prior: null, willRun: false });
   if (runs && hasStarted) {
     if (planned.wait_for === null) await awaitAddress(context, name);
     else await waitForAll(context, name, planned.wait_for);

@@ -78,7 +78,12 @@ export const container = gantryResource({
     const place = { target: state.target, isNew };
     const target = await readTarget(context, `container ${state.name}`, seen.object, place);
     const restart_pending = isRestartPending(context.privateData, seen.object);
-    return { ...readContainer(seen.object, state), restart_pending, target, files: await readFiles(context, state) };
+    return {
+      ...readContainer(seen.object, state),
+      restart_pending,
+      target,
+      files: await readFiles(context, state, seen.object),
+    };
   },
 
   async create({ planned, config }, context) {
@@ -90,8 +95,9 @@ export const container = gantryResource({
     const target = planned.target ?? client.target;
     const source = await makeContainer(context, wanted, target);
     if (['copy', 'backup'].includes(planned.source?.type ?? '')) await settleSource(context, wanted);
-    await writeFiles(context, name, planned.files, null);
-    return { source, ...(await afterStart(context, planned, null, planned.running !== false)) };
+    const willRun = planned.running !== false;
+    const late = await writeFiles(context, name, { wanted: planned.files, prior: null, willRun });
+    return { source, ...(await afterStart(context, planned, null, { late, hasStarted: willRun })) };
   },
 
   async update({ planned, config }, prior, context) {
@@ -101,7 +107,8 @@ export const container = gantryResource({
     if (!isNoted) await checkSource(context.client, prior.source, planned.source, prior.name);
     const changed = await changeObject(context, { planned, secret }, prior);
     const { before } = changed;
-    await writeFiles(context, prior.name, planned.files, prior.files);
+    const runs = planned.running !== false && !isWaiting(before.config);
+    const late = await writeFiles(context, prior.name, { wanted: planned.files, prior: prior.files, willRun: runs });
     const isRunning = isUp(before.status);
     const target = await moveTarget(context, planned, before);
     const stops =
@@ -111,11 +118,11 @@ export const container = gantryResource({
     if (name !== prior.name)
       await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
     // It starts when its member is restored.
-    if (planned.running === false || isWaiting(before.config)) return afterStart(context, planned, prior, false, false);
+    if (!runs) return afterStart(context, planned, prior, { late, hasStarted: false, runs });
     if (stops || !isRunning) await startContainer(context, name);
     else if (isFrozen(before.status)) await thawContainer(context, name);
     if (stops) forgetRestart(context.privateData);
-    return afterStart(context, planned, prior, stops || !isRunning);
+    return afterStart(context, planned, prior, { late, hasStarted: stops || !isRunning });
   },
 
   async delete(prior, context) {

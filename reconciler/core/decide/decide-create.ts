@@ -87,9 +87,15 @@ function whyCreate({ files, kind, values }: Document): readonly string[] {
 
 /** A new container: every file is written, every command runs, every snapshot is taken. */
 export const insideOfNew = (document: Document, context: PlanContext, willRun: boolean): Inside =>
-  decideInside(document, { owner: context.owner, changes: [], starts: willRun, willRun });
+  decideInside(document, {
+    owner: context.owner,
+    changes: [],
+    starts: willRun,
+    willRun,
+    unmounted: () => context.devicesAfter(document, undefined),
+  });
 
-/** Files are written before the first start. */
+/** Files are written before the first start, except on what it mounts. */
 export const afterCreation = (document: Document, inside: Inside, starts: boolean): readonly Sketch[] => [
   ...inside.writing,
   ...withCommands(starts ? [start, ...waits(document)] : [], inside.commands),

@@ -1,5 +1,6 @@
 // Decides the steps inside a container and their order among the other steps: files to write and remove, commands to run and why,
 // snapshots to take.
+import { mountOf, type Devices } from '../../../server/api/devices/index.ts';
 import type { Change } from '../documents/change.ts';
 import type { Conflict } from '../diff/walk.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
@@ -34,6 +35,8 @@ export interface Situation {
   readonly changes: readonly Change[];
   readonly starts: boolean;
   readonly willRun: boolean;
+  /** Devices after the plan, if the container is stopped while its files are written: files on their mounts wait for the start. */
+  readonly unmounted?: () => Devices;
 }
 
 export interface Inside {
@@ -44,6 +47,7 @@ export interface Inside {
   readonly removal: readonly Sketch[];
   /** Steps after it, and before a start. */
   readonly writing: readonly Sketch[];
+  /** Before the commands: files that exist only in the running container. */
   readonly commands: readonly Sketch[];
   readonly snapshots: readonly Sketch[];
   /** Commands that stay recorded as run. */
@@ -61,14 +65,15 @@ export function decideInside(document: Document, situation: Situation): Inside {
   }
   const due = situation.willRun ? dueCommands(document, situation) : [];
   const snapshots = missingSnapshots(document, situation.live);
+  const { early, late } = fileSketches(document, situation);
   const cleared = new Set(due.map(({ name }) => name));
   const declared = new Set(execsIn(document.values).map(([name]) => name));
   return {
     changes: [...due.map((one) => commandChange(document, one)), ...snapshots.map((one) => one.change)],
     reasons: due.map(({ name, why }) => `${pathText(['exec', name])} runs: ${why}`),
     removal: removalOf(situation.changes),
-    writing: filesSketch(document, situation),
-    commands: due.map((one) => commandSketch(document, one, situation.owner)),
+    writing: early,
+    commands: [...late, ...due.map((one) => commandSketch(document, one, situation.owner))],
     snapshots: snapshots.map((one) => one.sketch),
     ran: Object.fromEntries(
       Object.entries(situation.ran ?? {}).filter(([name]) => declared.has(name) && !cleared.has(name)),
@@ -90,7 +95,10 @@ const isRemoval = ({ segments, after }: Change): boolean =>
   segments[0] === 'files' && segments.length === 2 && after === undefined;
 
 /** Every file of a new container; only differing files of an existing one. Directories come before their entries. */
-function filesSketch(document: Document, { live, changes }: Situation): readonly Sketch[] {
+function fileSketches(
+  document: Document,
+  { live, changes, willRun, unmounted }: Situation,
+): { readonly early: readonly Sketch[]; readonly late: readonly Sketch[] } {
   const touched = new Set(changes.filter(({ segments }) => segments[0] === 'files').map(({ segments }) => segments[1]));
   const writes = Object.entries(filesIn(document.values))
     .filter(([path]) => live === undefined || touched.has(path))
@@ -99,7 +107,11 @@ function filesSketch(document: Document, { live, changes }: Situation): readonly
       const content = document.contents?.[path];
       return { path, entry, ...(content === undefined ? {} : { content }) };
     });
-  return writes.length === 0 ? [] : [{ action: 'files', writes, removes: [] }];
+  const devices = willRun && writes.length > 0 ? (unmounted?.() ?? {}) : {};
+  const waits = ({ path }: FileWrite): boolean => mountOf(path, devices) !== undefined;
+  const sketchOf = (some: readonly FileWrite[]): readonly Sketch[] =>
+    some.length === 0 ? [] : [{ action: 'files', writes: some, removes: [] }];
+  return { early: sketchOf(writes.filter((one) => !waits(one))), late: sketchOf(writes.filter(waits)) };
 }
 
 interface DueCommand {

@@ -29,7 +29,9 @@ export function decideUpdate(
 ): Decision {
   const fields = fieldsOf(diff.changes);
   const power = decidePower(document, live.object as JsonObject, fields, context, placement);
-  const inside = insideOfExisting(document, live, diff, power, context);
+  const { halt, resume } = aroundMove(document, power, placement);
+  const isDown = !power.isRunning || halt.length > 0;
+  const inside = insideOfExisting(document, live, diff, power, { context, isDown });
   const affects = affectedOf(document, diff, context);
   const guard =
     ownership.guard ??
@@ -41,7 +43,6 @@ export function decideUpdate(
   const { owner } = ownership;
   // The record hashes the written values. Commands that depend on them must run again even if this run fails.
   const isNoted = owner !== undefined && fields.length < diff.changes.length;
-  const { halt, resume } = aroundMove(document, power, placement);
   const sketches: readonly Sketch[] = [
     ...halt,
     ...inside.removal,
@@ -97,8 +98,9 @@ function insideOfExisting(
   live: Live<object>,
   diff: Diff,
   power: PowerDecision,
-  { owner }: PlanContext,
+  { context, isDown }: { readonly context: PlanContext; readonly isDown: boolean },
 ): Inside {
+  const { owner } = context;
   const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
   // A command in a frozen container never ends.
   const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
@@ -109,6 +111,7 @@ function insideOfExisting(
     changes: diff.changes,
     starts: (power.action === 'start' && !power.isRunning) || power.action === 'restart',
     willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop' && !isStill),
+    ...(isDown ? { unmounted: () => context.devicesAfter(document, live.object as JsonObject) } : {}),
   });
 }
 

@@ -2,8 +2,8 @@
 import type { Effect } from '../../../server/api/schema/field.ts';
 import { addressOf, type Address, type Document, type JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
-import { effectBetween, expandContainer, isSameExpansion } from '../live/expand-profiles.ts';
-import { textOf, textsOf } from '../documents/json-values.ts';
+import { effectBetween, expandContainer, isSameExpansion, type ExpandedConfig } from '../live/expand-profiles.ts';
+import { isMap, mapOf, textOf, textsOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { scopesOf, type Scopes } from '../live/project-scope.ts';
 import type { AffectedObject, PlanOptions, SetOwner } from '../plan/plan.ts';
@@ -120,6 +120,19 @@ export class PlanContext {
 
   readonly profileAfter = (name: string, project?: string): JsonObject | undefined =>
     this.#profilesAfter.get(this.#profileKey(name, project)) ?? this.profileNow(name, project);
+
+  /** The expanded devices of a container after the plan; without `live` it is new. */
+  devicesAfter({ values, project }: Document, live: JsonObject | undefined): ExpandedConfig['devices'] {
+    const profiles = values['profiles'] ?? live?.['profiles'] ?? ['default'];
+    const now = mapOf(live?.['devices']);
+    const written = Object.entries(mapOf(values['devices'])).map(([name, device]) => [
+      name,
+      isMap(device) ? { ...mapOf(now[name]), ...device } : device,
+    ]);
+    const devices = { ...now, ...Object.fromEntries(written) };
+    return expandContainer({ profiles, devices, ...(project === undefined ? {} : { project }) }, this.profileAfter)
+      .devices;
+  }
 
   /** Containers that an edit of this profile, network or pool reaches, with the effect of the edit alone; undefined: it reaches none. */
   affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly AffectedObject[] {

@@ -7,6 +7,7 @@ import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import { isRefused, isNotFound, withMessage } from '../../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../../server/client/files/container-files.ts';
+import { hidingMount } from '../../../server/client/files/hidden-files.ts';
 import type { Http } from '../../../server/client/transport/http.ts';
 import type { Container } from '../../../server/api/container/container.ts';
 import { isUnread } from '../../../server/api/container/unread.ts';
@@ -31,6 +32,8 @@ export interface InsideClient extends OperationsClient {
 /** The paths and snapshots to read in one container. */
 interface ContainerReads {
   readonly files: ReadonlySet<string>;
+  /** Declared files that a start mounts over: nobody can see them now, so they count as they are declared. */
+  readonly hidden: readonly string[];
   readonly made: ReadonlySet<string>;
   readonly document: Document | undefined;
 }
@@ -120,10 +123,15 @@ async function volumesWithSnapshots(
 function wantedOf(live: Live<Container>, document: Document | undefined, set: string): ContainerReads | undefined {
   const values = document?.values ?? {};
   const owned = ownedAt(recordsIn(live.object).get(set)?.keys, ['files']);
-  const files = new Set([...Object.keys(filesIn(values)), ...(typeof owned === 'object' ? Object.keys(owned) : [])]);
+  const declared = Object.keys(filesIn(values));
+  const isHidden = (path: string): boolean => hidingMount(path, live.object) !== undefined;
+  const files = new Set([...declared, ...(typeof owned === 'object' ? Object.keys(owned) : [])]);
+  const hidden = [...files].filter(isHidden);
+  for (const path of hidden) files.delete(path);
   const made = new Set(execsIn(values).flatMap(([, { creates }]) => creates ?? []));
-  const isAsked = files.size + made.size + snapshotsIn(values).length > 0;
-  return isAsked && live.object.status_code !== statusCodes.error ? { files, made, document } : undefined;
+  const isAsked = files.size + hidden.length + made.size + snapshotsIn(values).length > 0;
+  if (!isAsked || live.object.status_code === statusCodes.error) return undefined;
+  return { files, hidden: hidden.filter((path) => declared.includes(path)), made, document };
 }
 
 interface ContainerRead {
@@ -150,6 +158,7 @@ async function readContainer(
     const entry = await named(name, path, readEntry(files, path, declared[path], keep, signal));
     if (entry !== undefined) seen[path] = { ...entry };
   });
+  for (const path of wanted.hidden) seen[path] = { ...declared[path] };
   for (const path of others) {
     const entry = await named(name, path, readIfThere(files, path, signal));
     if (entry !== undefined) discard(entry);

@@ -16,13 +16,19 @@ import {
   type FileEntry,
   type Files,
 } from '../../../server/client/files/container-files.ts';
+import { withoutHidden } from '../../../server/client/files/hidden-files.ts';
 import type { Content } from '../../core/documents/inside.ts';
 import type { FilesStep, FileWrite } from '../../core/plan/plan.ts';
 import { posix } from '../../core/text/posix-paths.ts';
 import { StaleError, type Note, type StepContext } from './context.ts';
 
 export async function pushFiles(context: StepContext, step: FilesStep, signal: AbortSignal): Promise<Note> {
-  const files = filesOf(context.client.http, step.name);
+  const { client } = context;
+  const files = withoutHidden(
+    filesOf(client.http, step.name),
+    step.name,
+    async () => (await client.get('container', step.name, signal)).metadata,
+  );
   const count = step.writes.length + step.removes.length;
   let done = 0;
   const reported = async (path: string, work: Promise<void>): Promise<void> => {

@@ -82,6 +82,22 @@ export const isDisk = ({ type }: DeviceConfig): boolean => type === 'disk';
 
 export const isRoot = (device: DeviceConfig): boolean => isDisk(device) && device['path'] === '/';
 
+/** A disk device and its canonical mount point. */
+export interface Mount {
+  readonly device: string;
+  readonly path: string;
+}
+
+/** The disk device that has `path` on it, its mount point included; undefined: the root file system has it. */
+export function mountOf(path: string, devices: Devices): Mount | undefined {
+  const place = `${is.canonicalPath(path)}/`;
+  return Object.entries(devices)
+    .filter(([, device]) => isDisk(device) && !isRoot(device) && (device['path'] ?? '') !== '')
+    .map(([device, properties]) => ({ device, path: is.canonicalPath(properties['path'] ?? '') }))
+    .filter((mount) => place.startsWith(`${mount.path}/`))
+    .toSorted((a, b) => b.path.length - a.path.length)[0];
+}
+
 /** The disk with the root file system. Of several, which is a problem, the first by name. */
 export function rootDisk(devices: Devices): { readonly name: string; readonly pool: string } | undefined {
   const [name] = rootDisks(devices);

@@ -76,6 +76,19 @@ describe('the order of steps', () => {
     ]);
   });
 
+  test('files on a disk device are written once a new container runs, before its commands', () => {
+    const data = { type: 'disk', source: '/mnt/data', path: '/srv/data' };
+    const mounted = { ...values, files: { ...values.files, '/srv/data/b': file('2') } };
+    const waits = { manage: { wait } };
+    const expected = ['create', '+/srv +/srv/a', 'start', 'wait ipv4', '+/srv/data/b', 'exec first', 'exec second'];
+    const own = plan(container({ ...mounted, devices: { data } }, waits), empty());
+    expect(stepsOf(own)).toEqual([...expected, 'wait tcp', 'snapshot']);
+    const shared = world({
+      profiles: [liveProfile('default', { devices: { root: { type: 'disk', path: '/', pool: 'default' }, data } })],
+    });
+    expect(stepsOf(plan(container(mounted, waits), shared))).toEqual([...expected, 'wait tcp', 'snapshot']);
+  });
+
   test('files are written and nothing runs in a stopped container', () => {
     const stopped = container(values, { state: 'stopped' });
     expect(stepsOf(plan(stopped, empty()))).toEqual(['create', '+/srv +/srv/a', 'snapshot']);
