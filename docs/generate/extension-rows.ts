@@ -103,7 +103,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   ],
   storage_zfs_remove_snapshots: [
     'drivers/storage/zfs/datasets.ts',
-    'conformance/storage.ts',
+    'conformance/storage-snapshots.ts',
     'restoring a snapshot keeps',
   ],
   storage_zfs_use_refquota: ['drivers/storage/zfs/zfs.ts', 'hosts/suite/zfs-pools.ts', 'zfs.use_refquota'],

@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, VolumeRef, VolumeSource } from '../../../server/drivers/storage/driver.ts';
-import { codeOf } from '../../conformance/storage.ts';
+import { codeOf } from '../../conformance/storage-world.ts';
 import { unmountBelow } from '../../support/hosts/mounts.ts';
 import { openCephFixture, type CephFixture } from '../../support/drivers/storage-ceph.ts';
 import { until } from '../../support/until.ts';

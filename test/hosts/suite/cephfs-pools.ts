@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, SnapshotRef, VolumeRef } from '../../../server/drivers/storage/driver.ts';
-import { codeOf } from '../../conformance/storage.ts';
+import { codeOf } from '../../conformance/storage-world.ts';
 import { mountsBelow } from '../../support/hosts/mounts.ts';
 import { openCephfsFixture, type CephfsFixture } from '../../support/drivers/storage-cephfs.ts';
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDirStorage } from '../../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { codeOf } from '../../conformance/storage.ts';
+import { codeOf } from '../../conformance/storage-world.ts';
 import { mountQuotas, removeQuotas, type QuotaFileSystem } from '../../support/drivers/storage-quotas.ts';
 
 const never = new AbortController().signal;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../server/drivers/storage/driver.ts';
 import { openLvmStorage } from '../../../server/drivers/storage/lvm/lvm.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { codeOf } from '../../conformance/storage.ts';
+import { codeOf } from '../../conformance/storage-world.ts';
 import { unmountBelow } from '../../support/hosts/mounts.ts';
 
 const never = new AbortController().signal;

@@ -16,7 +16,7 @@ import type {
 } from '../../../server/drivers/storage/driver.ts';
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import { codeOf } from '../../conformance/storage.ts';
+import { codeOf } from '../../conformance/storage-world.ts';
 import { unmountBelow } from '../../support/hosts/mounts.ts';
 
 const never = new AbortController().signal;

@@ -15,7 +15,7 @@ import { hasCode } from '../../../server/lib/shared/error-code.ts';
 import { exec } from '../../../server/lib/exec.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 import { unmountBelow } from '../hosts/mounts.ts';
 

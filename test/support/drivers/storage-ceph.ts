@@ -9,7 +9,7 @@ import { openCephStorage } from '../../../server/drivers/storage/ceph/ceph.ts';
 import type { MappedImage, RbdDevices } from '../../../server/drivers/storage/ceph/devices.ts';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 import { startCluster, type CephCluster } from './ceph-cluster.ts';
 import { unmountBelow } from '../hosts/mounts.ts';

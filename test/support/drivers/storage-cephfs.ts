@@ -9,7 +9,7 @@ import { openCephfsStorage } from '../../../server/drivers/storage/cephfs/cephfs
 import type { CephfsMounts } from '../../../server/drivers/storage/cephfs/pool.ts';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 import { fileSystemScript, startCluster, type CephCluster } from './ceph-cluster.ts';
 import { clusterFolder } from './storage-ceph.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import type { StorageDriver, UnpackImage } from '../../../server/drivers/storage/driver.ts';
 import { silentLog, type Log } from '../../../server/lib/log.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { buildBusyboxImage } from '../images/busybox.ts';
 
 interface Parts {

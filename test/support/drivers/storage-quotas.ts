@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { openDirFixture } from './storage-dir.ts';
 import { unmountBelow } from '../hosts/mounts.ts';
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openZfsStorage } from '../../../server/drivers/storage/zfs/zfs.ts';
-import type { StorageFixture } from '../../conformance/storage.ts';
+import type { StorageFixture } from '../../conformance/storage-world.ts';
 import { unmountBelow } from '../hosts/mounts.ts';
 import { openStorageFixture } from './storage-fixture.ts';
 

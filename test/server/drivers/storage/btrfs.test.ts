@@ -12,7 +12,8 @@ import { btrfsMissing, openBtrfsStorage } from '../../../../server/drivers/stora
 import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import { codeOf, storageConformance } from '../../../conformance/storage.ts';
+import { storageConformance } from '../../../conformance/storage.ts';
+import { codeOf } from '../../../conformance/storage-world.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
 import { openBtrfsFixture } from '../../../support/drivers/storage-btrfs.ts';
 import { simpleUnpack } from '../../../support/drivers/storage-fixture.ts';

@@ -15,7 +15,7 @@ import {
   withProject,
   writeQuota,
 } from '../../../../server/drivers/storage/quota/structs.ts';
-import { codeOf } from '../../../conformance/storage.ts';
+import { codeOf } from '../../../conformance/storage-world.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 interface FakeKernel extends QuotaCalls {
