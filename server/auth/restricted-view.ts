@@ -12,8 +12,10 @@ export interface Sight {
   readonly network: (name: string) => boolean;
   /** Whether a container of one of its projects has the hardware address. */
   readonly address: (hwaddr: string) => boolean;
-  /** Whether the operation concerns an object of its projects, or this caller started it. */
+  /** Whether the operation of this member concerns an object of its projects, or this caller started it. */
   readonly operation: (id: string) => boolean;
+  /** Whether another member of the cluster runs the operation: that one decides what the caller may see of it. */
+  readonly isElsewhere: (id: string) => boolean;
 }
 
 type Params = Readonly<Record<string, string>>;
@@ -27,10 +29,12 @@ interface SharedRow {
   readonly view: (result: Json, sight: Sight) => Json;
 }
 
+const mayAskFor = (id: string, sight: Sight): boolean => sight.operation(id) || sight.isElsewhere(id);
+
 const whole: SharedRow = { view: (result) => result };
 const operation: SharedRow = {
   object: ['operation', 'id'],
-  params: (params, sight) => (sight.operation(params['id'] ?? '') ? params : undefined),
+  params: (params, sight) => (mayAskFor(params['id'] ?? '', sight) ? params : undefined),
   view: (result) => result,
 };
 const project: SharedRow = {
@@ -76,7 +80,7 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'networks.leases': network((result, sight) =>
     Array.isArray(result) ? result.filter((lease) => sight.address(textOf(lease, 'hwaddr'))) : [],
   ),
-  'operations.list': { view: (result, sight) => operationsIn(result, sight.operation) },
+  'operations.list': { view: (result, sight) => operationsIn(result, (id) => mayAskFor(id, sight)) },
   'operations.get': operation,
   'operations.delete': operation,
   'operations.wait': operation,
@@ -126,9 +130,14 @@ export function projectOfUrl(url: string): string | undefined {
   return isOfProject ? new URLSearchParams(query).get('project') || defaultProject : undefined;
 }
 
-/** Whether the caller may get the event: it concerns an object of its projects. */
+/** Whether all objects at these URLs are in those projects; false for none. */
+export const areOfProjects = (urls: readonly string[], projects: readonly string[]): boolean =>
+  urls.length > 0 && urls.every((url) => projects.includes(projectOfUrl(url) ?? ''));
+
+/** Whether the caller may get the event: it concerns an object of its projects. Members relay events of all projects. */
 export function isSeen({ type, metadata }: Pick<Event, 'type' | 'metadata'>, sight: Sight): boolean {
-  if (type === 'operation') return sight.operation(textOf(metadata, 'id'));
+  if (type === 'operation')
+    return sight.operation(textOf(metadata, 'id')) || areOfProjects(resourcesOf(metadata), sight.projects);
   return type === 'lifecycle' && sight.projects.includes(projectOfUrl(textOf(metadata, 'source')) ?? '');
 }
 
@@ -162,6 +171,9 @@ function nameIn(each: Json, member: string): string {
   if (typeof each !== 'string') return textOf(each, member);
   return decodeURIComponent(each.split('?')[0]?.split('/').at(-1) ?? '');
 }
+
+const resourcesOf = (operation: Json): readonly string[] =>
+  Object.values(memberOf(operation, 'resources') ?? {}).flatMap((urls: Json) => (Array.isArray(urls) ? urls : []));
 
 /** A list, or lists by status. */
 function operationsIn(result: Json, isSeen: (id: string) => boolean): Json {

@@ -70,7 +70,7 @@ function openSockets(
     claimOperation: trust.claimOperation,
     commonHeaders: (origin) => services.server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
-    sightOf: (caller) => sightOf({ records, operations }, caller),
+    sightOf: (caller) => sightOf({ records, operations, cluster }, caller),
     readable: base.readable,
     refusal: (endpoint) => room?.refusal(endpoint),
     bearers,

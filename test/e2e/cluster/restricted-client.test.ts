@@ -1,0 +1,69 @@
+// A client that is restricted to projects, at a cluster: what other members do for it counts as its own.
+import { afterAll, beforeAll, expect, describe, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { type Listening, listenOn } from '../../support/daemons/daemon.ts';
+import { callTls, type ClientCertificate, makeClient } from '../../support/daemons/tls.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('a client that is restricted to a project of a cluster', () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let client: ClientCertificate;
+
+  beforeAll(async () => {
+    cluster = await makeCluster(2);
+    [one] = cluster.members as [TestMember];
+    await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    client = await makeClient();
+    for (const name of ['mine', 'theirs'])
+      await one.call('POST', '/1.0/projects', { name, config: { 'features.images': 'false' } });
+    const trusted = { type: 'client', certificate: client.certPem, restricted: true, projects: ['mine'] };
+    expect((await one.call('POST', '/1.0/certificates', trusted)).status).toBeLessThan(300);
+    for (const name of ['mine', 'theirs'])
+      await one.ok('POST', `/1.0/containers?project=${name}&target=m2`, {
+        name: 'web',
+        source: { type: 'none' },
+        devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+      });
+  });
+  afterAll(() => cluster.cleanUp());
+
+  const ask = (method: string, path: string, body?: object) => callTls(one.address, method, path, body, { client });
+  const listen = (): Promise<Listening> => {
+    const { certPem, keyPem } = client;
+    const url = `wss://${one.address}/1.0/events?type=operation&project=mine`;
+    return listenOn(url, { cert: certPem, key: keyPem, rejectUnauthorized: false });
+  };
+  const start = { action: 'start' };
+
+  test('follows its operation on another member by events, by waiting and in the list', async () => {
+    const heard = await listen();
+    const { status, body } = await ask('PUT', '/1.0/containers/web/state?project=mine', start);
+    expect(status).toBe(202);
+    const url = String(body.operation).split('?')[0] ?? '';
+    const ended = await ask('GET', `${url}/wait`);
+    expect([ended.status, ended.metadata?.status]).toEqual([200, 'Success']);
+    expect((await ask('GET', url)).status).toBe(200);
+    expect((await ask('GET', '/1.0/operations?project=mine')).metadata).toContain(url);
+    const id = url.split('/').at(-1);
+    await heard.next(({ metadata }) => {
+      const operation = metadata as { readonly id: string; readonly status: string };
+      return operation.id === id && operation.status === 'Success';
+    });
+    heard.close();
+  });
+
+  test('neither hears, sees nor finds operations of other projects there', async () => {
+    const heard = await listen();
+    const { body } = await one.call('PUT', '/1.0/containers/web/state?project=theirs', start);
+    const url = String(body.operation).split('?')[0] ?? '';
+    await one.wait(url);
+    for (const path of [url, `${url}/wait`]) expect((await ask('GET', path)).status).toBe(404);
+    expect((await ask('DELETE', url)).status).toBe(404);
+    expect(JSON.stringify((await ask('GET', '/1.0/operations?project=mine')).metadata)).not.toContain(url);
+    await ask('PUT', '/1.0/containers/web/state?project=mine', { action: 'stop', force: true });
+    await heard.next(({ metadata }) => (metadata as { readonly status: string }).status === 'Success');
+    expect(JSON.stringify(heard.events)).not.toContain(url.split('/').at(-1));
+    heard.close();
+  });
+});
