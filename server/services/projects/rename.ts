@@ -56,12 +56,14 @@ function check({ records, runtime, sagas }: RenameProjectDeps, project: string):
     throw new AppError('running', `The project ${project} has running containers: stop ${named} before renaming it`);
   }
   const undone = containers.find((name) => sagas.isUndoing('containers', name));
-  const elsewhere = [...records.others.list('containers'), ...records.others.list('images')].find(
-    ({ name }) => projectOf(name) === project,
-  );
+  const { others } = records;
+  const elsewhere = [
+    ...[...others.list('containers'), ...others.list('images')].map(({ name }) => name),
+    ...[...others.list('volumes')].map(({ name }) => volumeIdOf(name).name),
+  ].find((name) => projectOf(name) === project);
   if (elsewhere !== undefined)
     throw errors.badRequest(
-      `The project ${project} has ${plainName(elsewhere.name)} on another member of the cluster: empty it before renaming it`,
+      `The project ${project} has ${plainName(elsewhere)} on another member of the cluster: empty it before renaming it`,
     );
   if (undone !== undefined)
     throw errors.unavailable(`A change of the container ${plainName(undone)} is still being undone; try again`);
