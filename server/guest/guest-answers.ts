@@ -63,7 +63,7 @@ async function exported(deps: GuestAnswerDeps, guest: Guest, path: string): Prom
   const fingerprint = /^\/1\.0\/images\/([^/]+)\/export$/.exec(path)?.[1];
   if (fingerprint === undefined) return undefined;
   try {
-    const { headers, stream } = await exportImage(await deps.view.image(guest, decoded(fingerprint)));
+    const { headers, stream } = await exportImage(await deps.view.image(guest, decoded(fingerprint)), {});
     return { status: 200, headers, body: stream };
   } catch (error) {
     const known = toAppError(error);

@@ -1,29 +1,22 @@
 // The files of an image as one answer: a unified image unchanged, a split one as a multipart form. Access is checked elsewhere.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ImagePart } from '../services/images/image-store.ts';
+import type { StreamReply } from './route.ts';
+import { sendFile } from './send-file.ts';
 
-export interface ImageExport {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly stream: Readable;
-}
-
-export async function exportImage(parts: readonly ImagePart[]): Promise<ImageExport> {
+/** Only a unified image is sent in part: the form of a split one has another boundary each time. */
+export async function exportImage(
+  parts: readonly ImagePart[],
+  asked: Pick<IncomingHttpHeaders, 'range'>,
+): Promise<StreamReply> {
   const [single] = parts;
-  if (parts.length === 1 && single !== undefined) {
-    const { size } = await stat(single.path);
-    const headers = {
-      'content-type': 'application/octet-stream',
-      'content-length': String(size),
-      'content-disposition': `inline;filename=${single.filename}`,
-    };
-    return { headers, stream: createReadStream(single.path) };
-  }
+  if (parts.length === 1 && single !== undefined) return sendFile(single.path, asked, single.filename);
   const boundary = `gantry-${randomUUID()}`;
   const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
-  return { headers, stream: Readable.from(multipart(boundary, parts)) };
+  return { kind: 'stream', headers, stream: Readable.from(multipart(boundary, parts)) };
 }
 
 async function* multipart(boundary: string, parts: readonly ImagePart[]): AsyncGenerator<Buffer> {

@@ -1,6 +1,6 @@
 // Receives an image upload (real system 14.1): one raw tarball, or multipart with metadata and rootfs, written to files.
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import { errors, AppError } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { bodyOf } from './linger.ts';
+import { maxJsonBytes, parseJson } from './request-body.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 import { counted, type Room } from '../services/shared/room.ts';
@@ -45,6 +46,27 @@ export async function receiveUpload(
     ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
     aliases,
   };
+}
+
+/** The JSON document that was sent without its content type, as curl does, instead of an image; its file is removed then. */
+export async function documentIn({
+  metadataPath,
+  rootfsPath,
+}: Pick<Upload, 'metadataPath' | 'rootfsPath'>): Promise<{ readonly value: unknown } | undefined> {
+  if (rootfsPath !== undefined || (await stat(metadataPath)).size > maxJsonBytes) return undefined;
+  const bytes = await readFile(metadataPath);
+  if (!/^\s*\{/.test(bytes.toString('latin1', 0, 64))) return undefined;
+  const document = jsonIn(bytes);
+  if (document !== undefined) await rm(metadataPath, { force: true });
+  return document;
+}
+
+function jsonIn(bytes: Buffer): { readonly value: unknown } | undefined {
+  try {
+    return { value: parseJson(bytes) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Forwards bytes up to a limit. */

@@ -43,13 +43,15 @@ export type RouteReply =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'async'; readonly operation: Operation }
-  | {
-      readonly kind: 'stream';
-      /** Default 200. */
-      readonly status?: 206;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly stream: Readable;
-    };
+  | StreamReply;
+
+export interface StreamReply {
+  readonly kind: 'stream';
+  /** Default 200. */
+  readonly status?: 206;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly stream: Readable;
+}
 
 type Row<Id extends EndpointId> = Extract<(typeof endpoints)[number], { readonly id: Id }>;
 type SegmentName<Segment> = Segment extends `:${infer Name}` ? Name : Segment extends '*' ? '*' : never;

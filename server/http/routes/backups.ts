@@ -1,7 +1,6 @@
 // Backup endpoints of containers and custom volumes: requests to use cases and back; uploads are received here, files streamed.
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors } from '../../api/errors.ts';
@@ -12,7 +11,6 @@ import type { Backups } from '../../services/transfer/backups/backups.ts';
 import type { BackupOf } from '../../services/transfer/backups/owner.ts';
 import type { BackupUpload } from '../../services/transfer/backups/uploaded.ts';
 import { counted, type Room } from '../../services/shared/room.ts';
-import { rangeOf } from '../byte-range.ts';
 import { bodyOf } from '../linger.ts';
 import {
   async_,
@@ -23,6 +21,7 @@ import {
   type RouteTable,
   type WithParams,
 } from '../route.ts';
+import { sendFile } from '../send-file.ts';
 
 export interface UploadDeps {
   /** See backupRoom. */
@@ -55,7 +54,7 @@ export function backupRoutes({ backups }: { readonly backups: Backups }) {
       async_(backups.rename(context.caller, ofContainer(context), context.params.backup, context.body.name)),
     'backups.delete': (context) => async_(backups.delete(context.caller, ofContainer(context), context.params.backup)),
     'backups.export': (context) =>
-      sendFile(backups.file(ofContainer(context), context.params.backup).path, context.request),
+      sendFile(backups.file(ofContainer(context), context.params.backup).path, context.request.headers),
     'volumeBackups.list': (context) => list(context.query, ofVolume(context), renderVolumeBackup),
     'volumeBackups.create': async (context) =>
       async_(await backups.create(context.caller, ofVolume(context), context.body)),
@@ -65,36 +64,8 @@ export function backupRoutes({ backups }: { readonly backups: Backups }) {
     'volumeBackups.delete': (context) =>
       async_(backups.delete(context.caller, ofVolume(context), context.params.backup)),
     'volumeBackups.export': (context) =>
-      sendFile(backups.file(ofVolume(context), context.params.backup).path, context.request),
+      sendFile(backups.file(ofVolume(context), context.params.backup).path, context.request.headers),
   } satisfies Partial<RouteTable>;
-}
-
-/** Supports ranges, so that clients can resume a download. */
-async function sendFile(path: string, request: IncomingMessage): Promise<RouteReply> {
-  const { size } = await stat(path);
-  const range = rangeOf(request.headers.range, size);
-  const headers = {
-    'content-type': 'application/octet-stream',
-    'content-disposition': 'inline;filename=',
-    'accept-ranges': 'bytes',
-  };
-  if (range === undefined)
-    return {
-      kind: 'stream',
-      headers: { ...headers, 'content-length': String(size) },
-      stream: createReadStream(path, { highWaterMark: 256 * 1024 }),
-    };
-  const { first, last } = range;
-  return {
-    kind: 'stream',
-    status: 206,
-    headers: {
-      ...headers,
-      'content-length': String(last - first + 1),
-      'content-range': `bytes ${first}-${last}/${size}`,
-    },
-    stream: createReadStream(path, { start: first, end: last, highWaterMark: 256 * 1024 }),
-  };
 }
 
 /** A POST with the file as body; the headers `pool` and `name` override its content, `allow-host-access` accepts access to the host. */

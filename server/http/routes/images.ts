@@ -9,7 +9,7 @@ import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { isOfThisServer } from '../../services/transfer/publish/make-image.ts';
 import type { Room } from '../../services/shared/room.ts';
-import { readBody } from '../request-body.ts';
+import { checkBody, isOctets, readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
 import {
@@ -20,10 +20,11 @@ import {
   isOfAllProjects,
   movedTo,
   recursionOf,
+  type RouteContext,
   type RouteTable,
   sync,
 } from '../route.ts';
-import { receiveUpload } from '../image-upload.ts';
+import { documentIn, receiveUpload } from '../image-upload.ts';
 
 export interface ImageRouteDeps {
   readonly images: ImageStore;
@@ -40,21 +41,26 @@ export interface ImageRouteDeps {
 
 export function imageRoutes(deps: ImageRouteDeps) {
   const { images } = deps;
+  const make = async ({ caller, namesOf }: Pick<RouteContext, 'caller' | 'namesOf'>, body: ImagePost) => {
+    checkNamedProjects(caller, body);
+    const isHere = isOfThisServer(body.source);
+    return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));
+  };
   return {
     'images.list': ({ caller, query }) => {
       const isAll = isOfAllProjects(query) && isTrustedCaller(caller);
       const list = isAll ? images.listAll() : images.list(caller.project, isTrustedCaller(caller));
       return sync(list.map(({ name, object }) => (recursionOf(query) > 0 ? object : imageUrl(name))));
     },
-    'images.create': async ({ caller, request, signal, namesOf }) => {
-      if (isJson(request)) {
-        const body = await readBody(request, ImagePost);
-        checkNamedProjects(caller, body);
-        const isHere = isOfThisServer(body.source);
-        return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));
-      }
+    'images.create': async (context) => {
+      const { caller, request, signal } = context;
+      if (isJson(request)) return make(context, await readBody(request, ImagePost));
       const room = deps.room(caller.project);
-      return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal, room)));
+      const upload = await receiveUpload(request, deps.dir, deps.headerPrefix, signal, room);
+      const document = isOctets(request) ? undefined : await documentIn(upload);
+      return document === undefined
+        ? async_(deps.add(caller, upload))
+        : make(context, checkBody(ImagePost, document.value));
     },
     'images.get': (context) =>
       found(images.get(context.params.fingerprint, isTrustedCaller(context.caller), context.query.secret)),
@@ -68,7 +74,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     'images.refresh': (context) => async_(deps.refresh(context.caller, context.params.fingerprint)),
     'images.export': async (context) => {
       const entry = images.visible(context.params.fingerprint, isTrustedCaller(context.caller), context.query.secret);
-      return { kind: 'stream', ...(await exportImage(await images.parts(entry.name))) };
+      return exportImage(await images.parts(entry.name), context.request.headers);
     },
     ...aliasRoutes(deps.aliases),
   } satisfies Partial<RouteTable>;
@@ -101,7 +107,7 @@ function aliasRoutes(aliases: Aliases) {
   } satisfies Partial<RouteTable>;
 }
 
-/** Everything else is an upload; a JSON document without a content type is recognized by its length and headers. */
+/** Everything else may be an upload: clients such as curl name no type, or a wrong one. */
 function isJson(request: IncomingMessage): boolean {
   return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
 }

@@ -95,6 +95,19 @@ describe('uploading an image', () => {
     listening.close();
   });
 
+  test('a JSON body with the content type of curl, or with none, is a request and no image', async () => {
+    await createContainer(daemon, 'published');
+    for (const [index, headers] of [{ 'content-type': 'application/x-www-form-urlencoded' }, {}].entries()) {
+      const source = { type: 'container', name: 'published' };
+      const body = Buffer.from(JSON.stringify({ source, properties: { n: `curl${index}` } }));
+      const operation = await daemon.run('POST', '/1.0/images', body, headers);
+      expect([operation.status, operation.err]).toEqual(['Success', '']);
+      expect((await get(String(operation.metadata?.['fingerprint']))).properties).toMatchObject({ n: `curl${index}` });
+    }
+    const wrong = await daemon.call('POST', '/1.0/images', Buffer.from('{"source":{"type":"none"}}'));
+    expect(wrong.status).toBe(400);
+  });
+
   test('uploading an image in chunks without a length has the same result', async () => {
     const bytes = tarball();
     const operation = await daemon.run(
@@ -246,6 +259,17 @@ describe('reading images', () => {
     });
     expect(answer.headers['content-disposition']).toContain(fingerprint);
     expect(answer.bytes.equals(bytes)).toBe(true);
+  });
+
+  test('the export of a single file resumes at the byte that the client asks for', async () => {
+    const bytes = tarball();
+    const fingerprint = await uploaded(bytes);
+    const answer = await daemon.call('GET', `/1.0/images/${fingerprint}/export`, undefined, { range: 'bytes=100-' });
+    expect([answer.status, answer.headers['content-range']]).toEqual([
+      206,
+      `bytes 100-${bytes.length - 1}/${bytes.length}`,
+    ]);
+    expect(answer.bytes.equals(bytes.subarray(100))).toBe(true);
   });
 
   test('the export of a split image, uploaded again as it is, has the same fingerprint', async () => {
