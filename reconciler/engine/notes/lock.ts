@@ -94,19 +94,33 @@ export const isOverdue = (lock: Lock, nowMs: number): boolean => !(Date.parse(lo
 export class LockWatch {
   readonly #graceMs: number;
   readonly #nowMs: () => number;
-  #seen = '';
+  #id = '';
+  #beat = 0;
   #sinceMs = 0;
+  /** The holder of the last lock renewed it while it was watched, so it lives. */
+  isRenewed = false;
   constructor(graceMs: number, nowMs: () => number) {
     this.#graceMs = graceMs;
     this.#nowMs = nowMs;
   }
   isUnrenewed(lock: Lock, forMs = this.#graceMs): boolean {
-    const seen = `${lock.id} ${lock.beat}`;
-    if (seen !== this.#seen) this.#sinceMs = this.#nowMs();
-    this.#seen = seen;
+    const isSame = lock.id === this.#id;
+    if (!isSame || lock.beat !== this.#beat) {
+      this.#sinceMs = this.#nowMs();
+      this.isRenewed = isSame;
+    }
+    [this.#id, this.#beat] = [lock.id, lock.beat];
     return this.#nowMs() - this.#sinceMs >= forMs;
   }
 }
+
+/** A run that did not renew its lock for a whole TTL while it was watched is gone, whatever its clock wrote. Nobody renews `gantry lock`. */
+export const isForsaken = (lock: Lock, watch: LockWatch, ttlMs: number): boolean =>
+  lock.reason === undefined && watch.isUnrenewed(lock, ttlMs);
+
+/** The lock of a run lasts longer than a right clock would have written, so its holder's clock is ahead. */
+export const isAhead = (lock: Lock, nowMs: number, ttlMs: number): boolean =>
+  lock.reason === undefined && Date.parse(lock.expires) > nowMs + (ttlMs * 4) / 3;
 
 /** True if the holder is gone, or is overdue and did not renew the lock while it was watched. */
 export function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {

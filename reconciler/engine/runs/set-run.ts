@@ -16,6 +16,8 @@ import {
 import type { RunResult } from '../run-result.ts';
 import {
   ownLocks,
+  isAhead,
+  isForsaken,
   isFree,
   isOverdue,
   LockedError,
@@ -47,6 +49,8 @@ export interface SetRunDeps {
   readonly lockTimeoutMs?: number;
   readonly ttlMs?: number;
   readonly nowMs: () => number;
+  /** A clock that nobody sets, by which locks of others are watched; default: that of the process. */
+  readonly steadyMs?: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Additional records for the begin and the end of the run. */
   readonly notes?: RunNotes;
@@ -231,8 +235,9 @@ export class SetRun {
     endMs: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const { set, nowMs, pause } = this.#deps;
-    const watch = new LockWatch(this.#ttlMs / 3 + 1000, nowMs);
+    const { set, nowMs, pause, steadyMs = () => performance.now() } = this.#deps;
+    const ttlMs = this.#ttlMs;
+    const watch = new LockWatch(ttlMs / 3 + 1000, steadyMs);
     for (;;) {
       let found: Lock | undefined;
       await changeNotes(
@@ -240,15 +245,17 @@ export class SetRun {
         (config) => {
           found = lockIn(config, set);
           if (found?.id === this.id) found = undefined;
-          if (found !== undefined && isFree(found, watch, nowMs())) found = undefined;
+          if (found !== undefined && (isFree(found, watch, nowMs()) || isForsaken(found, watch, ttlMs)))
+            found = undefined;
           return found === undefined ? open(config) : undefined;
         },
         signal,
       );
       if (found === undefined) return;
-      // An overdue lock is watched for a while even without a wait time: its holder may have another clock.
-      if (nowMs() >= endMs && !isOverdue(found, nowMs())) throw new LockedError(set, found);
-      await pause(Math.min(1000, Math.max(50, this.#ttlMs / 10)), signal);
+      // Such a lock is watched for a while even without a wait time: its holder may have another clock.
+      const isOdd = isOverdue(found, nowMs()) || (isAhead(found, nowMs(), ttlMs) && !watch.isRenewed);
+      if (nowMs() >= endMs && !isOdd) throw new LockedError(set, found);
+      await pause(Math.min(1000, Math.max(50, ttlMs / 10)), signal);
     }
   }
 

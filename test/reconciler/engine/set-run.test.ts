@@ -285,7 +285,9 @@ describe('the lock of a set', () => {
       // The holder lives: it renews its lock for a while.
       if (looks < 30) here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...elsewhere, beat: looks });
     };
-    expect((await carryOut(profile('user.a: 2'), { pause, nowMs: () => nowMs })).failures).toEqual([]);
+    expect(
+      (await carryOut(profile('user.a: 2'), { pause, nowMs: () => nowMs, steadyMs: () => nowMs })).failures,
+    ).toEqual([]);
     expect(looks).toBeGreaterThan(30);
     here.world.config['user.gantry.lock.default'] = JSON.stringify({
       ...elsewhere,
@@ -293,6 +295,39 @@ describe('the lock of a set', () => {
     });
     await expect(carryOut(profile('user.a: 3'), { nowMs: () => nowMs })).rejects.toBeInstanceOf(LockedError);
     expect(configOf('profile', 'web')['user.a']).toBe('2');
+  });
+
+  test('A lock whose holder had its clock ahead is free once nobody renewed it for a whole TTL', async () => {
+    const ahead = { ...newLock('ccc', Date.now() + 3_600_000, 60_000), boot: 'another' };
+    const lockWith = (more: object): void => {
+      here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...ahead, ...more });
+    };
+    const startMs = Date.now();
+    let nowMs = startMs;
+    let beat = 0;
+    let isAlive = false;
+    const pause = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      if (isAlive) lockWith({ beat: (beat += 1) });
+    };
+    const clocks = { pause, nowMs: () => nowMs, steadyMs: () => nowMs };
+    lockWith({});
+    expect((await carryOut(profile('user.a: 1'), clocks)).failures).toEqual([]);
+    expect(nowMs - startMs).toBeGreaterThanOrEqual(60_000);
+    expect(nowMs - startMs).toBeLessThan(70_000);
+    // A holder that lives keeps its lock, and so does a person.
+    isAlive = true;
+    lockWith({});
+    await expect(carryOut(profile('user.a: 2'), clocks)).rejects.toBeInstanceOf(LockedError);
+    await expect(carryOut(profile('user.a: 2'), { ...clocks, lockTimeoutMs: 300_000 })).rejects.toBeInstanceOf(
+      LockedError,
+    );
+    isAlive = false;
+    lockWith({ reason: 'maintenance' });
+    await expect(carryOut(profile('user.a: 2'), { ...clocks, lockTimeoutMs: 300_000 })).rejects.toBeInstanceOf(
+      LockedError,
+    );
+    expect(configOf('profile', 'web')['user.a']).toBe('1');
   });
 
   test('An administrator and a restricted client never lock a set at once, in any order', async () => {
