@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
-import type { StoreUnderTest } from '../../conformance/store.ts';
+import type { StoreUnderTest } from '../../conformance/store-world.ts';
 import { scriptedClock } from './clock.ts';
 import { tempDir } from './watching.ts';
 
