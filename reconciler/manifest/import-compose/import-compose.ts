@@ -57,11 +57,13 @@ export function importCompose(text: string, folder: string): Imported {
   };
 }
 
-function noteVariables(file: ComposeFile, { defaults, undefaulted, replaced }: Interpolated): void {
+function noteVariables(file: ComposeFile, { defaults, undefaulted, replaced, emptied }: Interpolated): void {
   const say = (name: string, text: string): void => file.note([], `${name} is a variable of the shell: ${text}`);
   for (const name of Object.keys(defaults)) say(name, 'it is one of the manifest, with its default (kind: vars)');
   for (const name of undefaulted)
     say(name, `it is one of the manifest without a value: give it with --var ${name}=VALUE, or under kind: vars`);
+  for (const name of emptied)
+    say(name, 'nothing is written where it stands in the default of another variable; compose would take its value');
   for (const name of replaced) say(name, 'its default is written where it stands; compose would take its value');
 }
 

@@ -10,9 +10,13 @@ export interface Interpolated {
   readonly undefaulted: readonly string[];
   /** Variables whose default is written in their place. */
   readonly replaced: readonly string[];
+  /** Variables without a default that stand in the default of another one: nothing is written there. */
+  readonly emptied: readonly string[];
 }
 
 const name = '[A-Za-z_][A-Za-z0-9_]*';
+/** A variable inside the default of another one. */
+const nested = new RegExp(String.raw`(\$\{${name}:?-[^{}]*)(?<!\$)\$(?:\{(${name})(?::?-([^{}]*))?\}|(${name}))`, 'g');
 /** `$$`, `$NAME` or `${NAME...}` without braces inside. */
 const variable = new RegExp(String.raw`\$\$|\$(${name})|\$\{(${name})(?:(:?[-?+])([^{}]*))?\}`, 'g');
 
@@ -20,6 +24,7 @@ export function interpolate(root: JsonObject): Interpolated {
   const defaults: Record<string, string> = {};
   const undefaulted = new Set<string>();
   const replaced = new Set<string>();
+  const emptied = new Set<string>();
 
   const kept = (text: string): string =>
     inner(text).replaceAll(variable, (whole, bare?: string, braced?: string, sign?: string, word = '') => {
@@ -29,18 +34,19 @@ export function interpolate(root: JsonObject): Interpolated {
         undefaulted.add(found);
         return `\${${found}}`;
       }
+      const value = word.replaceAll('$$', () => '$');
       // Another default for the same name would be lost.
-      if (defaults[found] !== undefined && defaults[found] !== word) return `\${${found}:-${word}}`;
-      defaults[found] = word;
+      if (defaults[found] !== undefined && defaults[found] !== value) return `\${${found}:-${word}}`;
+      defaults[found] = value;
       return `\${${found}}`;
     });
-  /** The innermost of nested variables gets its default. */
+  /** The innermost of nested variables gets its default, or nothing: manifests do not nest them. */
   const inner = (text: string): string => {
     const next = text.replaceAll(
-      new RegExp(String.raw`(\$\{${name}:?-[^{}]*)\$\{(${name}):?-([^{}]*)\}`, 'g'),
-      (_, head: string, found: string, word: string) => {
-        replaced.add(found);
-        return `${head}${word}`;
+      nested,
+      (_, head: string, braced: string | undefined, word: string | undefined, bare = '') => {
+        (word === undefined ? emptied : replaced).add(braced ?? bare);
+        return `${head}${word ?? ''}`;
       },
     );
     return next === text ? text : inner(next);
@@ -66,6 +72,7 @@ export function interpolate(root: JsonObject): Interpolated {
     defaults,
     undefaulted: [...undefaulted].filter((each) => defaults[each] === undefined),
     replaced: [...replaced],
+    emptied: [...emptied],
   };
 }
 

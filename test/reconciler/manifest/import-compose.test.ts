@@ -27,6 +27,23 @@ test.each([
   expect(errors[0]?.line).toBe(line);
 });
 
+test('a variable without a default inside the default of another one leaves nothing there, and is listed', () => {
+  const { documents, notes } = importCompose(
+    `services:
+  web:
+    image: debian:12
+    environment: { USER: '\${A:-x\${B}}', HOME: '\${C:-/home/$D}', COST: '\${E:-5$$f}' }
+`,
+    '/',
+  );
+  expect(documents[0]).toEqual({ kind: 'vars', vars: { A: 'x', C: '/home/', E: '5$f' } });
+  expect(documents[1]).toMatchObject({
+    config: { 'environment.USER': '${A}', 'environment.HOME': '${C}', 'environment.COST': '${E}' },
+  });
+  const emptied = notes.filter(({ text }) => text.includes('nothing is written where it stands'));
+  expect(emptied.map(({ text }) => text.split(' ', 1)[0])).toEqual(['B', 'D']);
+});
+
 test('each part of a key that is not converted is listed', () => {
   const { notes } = importCompose(
     `services:
