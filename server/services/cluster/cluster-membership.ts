@@ -1,4 +1,5 @@
 // Cluster membership as clients see and change it (spec 2.16 and 4.13): forming, joining, the members, and tokens for new ones.
+import { logFailure } from '../../lib/log.ts';
 import type {
   Cluster as ClusterObject,
   ClusterAccept,
@@ -240,7 +241,7 @@ export class ClusterMembership {
       signal.addEventListener('abort', withdrawn, { once: true });
     });
     return used.catch(async (error: unknown) => {
-      await remove();
+      await remove().catch(logFailure(this.#deps.log, `Removing the token of ${name}, which is no longer valid,`));
       throw error;
     });
   }

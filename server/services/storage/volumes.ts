@@ -229,7 +229,8 @@ export class Volumes {
       try {
         await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));
       } catch (error) {
-        if (isResized) await limitVolume(this.#deps.pools, volume, before.config);
+        // reapplyLimits tries it again at the next start.
+        if (isResized) await limitVolume(this.#deps.pools, volume, before.config).catch(() => {});
         throw error;
       }
     });

@@ -21,8 +21,11 @@ import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 const limit = { timeoutMs: 15_000 };
 
-/** Without their filters containers may use the addresses of others, so a restart of the daemon does not leave it at one failure. */
-const restoring = { mayPass: () => true, runs: 5, pauseMs: 500 };
+/**
+ * Without their filters containers may use the addresses of others, so a restart of the daemon does not leave it at one failure. A program
+ * that hangs is not run again.
+ */
+const restoring = { forMs: 10_000, runs: 5, pauseMs: 500 };
 
 export class NicFilters {
   readonly #tag: string;
@@ -65,7 +68,9 @@ export class NicFilters {
       await this.#run(async () => {
         if (findProgram('nft') === undefined && filtered.length === 0) return;
         const rules = allFilters(filtered, this.#tag);
-        await repeatWhile(() => this.#nft(rules, 'filters of nics cannot be restored'), restoring);
+        const until = performance.now() + restoring.forMs;
+        const mayPass = (): boolean => performance.now() < until;
+        await repeatWhile(() => this.#nft(rules, 'filters of nics cannot be restored'), { ...restoring, mayPass });
         if (filtered.length === 0) await this.#nft(removeFilters(this.#tag), 'filters of nics cannot be removed');
         this.#filtered.clear();
         for (const nic of filtered) this.#filtered.set(nic.hostName, filterFamily(nic));

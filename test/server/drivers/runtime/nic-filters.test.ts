@@ -1,6 +1,6 @@
 // The rules that restrict nics to their own addresses: their text, and the cost of a change.
 import { spawnSync } from 'node:child_process';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { NicRun } from '../../../../server/drivers/device-parts.ts';
 import { DriverError } from '../../../../server/drivers/driver-error.ts';
 import {
@@ -42,11 +42,12 @@ async function started(properties: Record<string, string>): Promise<NicRun> {
 const both = { ipv4: ['10.0.3.7'], ipv6: ['fd42::7'] };
 
 /** Restores the filter of a nic with an nft that fails so often; returns what was logged as an error. */
-async function restoredAfter(failures: number): Promise<{ applied: number; errors: string[] }> {
+async function restoredAfter(failures: number, fail = (): void => {}): Promise<{ applied: number; errors: string[] }> {
   let left = failures;
   let applied = 0;
   const filters = new NicFilters('gtfl-restore', async () => {
     left -= 1;
+    if (left >= 0) fail();
     if (left >= 0) throw new DriverError('Failed', 'nft is busy');
     applied += 1;
   });
@@ -65,6 +66,20 @@ describe('filters after a restart of the daemon', () => {
     const { applied, errors } = await restoredAfter(Number.POSITIVE_INFINITY);
     expect([applied, errors]).toEqual([0, [expect.stringContaining('their nics have no filters')]]);
   });
+});
+
+test('a program that hangs delays the start of the daemon once', async () => {
+  let [runs, now] = [0, performance.now()];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  try {
+    const { errors } = await restoredAfter(Number.POSITIVE_INFINITY, () => {
+      runs += 1;
+      now += 15_000;
+    });
+    expect([runs, errors]).toEqual([1, [expect.stringContaining('their nics have no filters')]]);
+  } finally {
+    clock.mockRestore();
+  }
 });
 
 describe('the text of a filter', () => {
