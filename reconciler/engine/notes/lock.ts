@@ -18,6 +18,8 @@ export interface Lock {
   readonly expires: string;
   /** Number of renewals. */
   readonly beat: number;
+  /** A living holder renews it within this time; absent in locks of earlier releases. */
+  readonly ttlMs?: number;
   readonly reason?: string;
 }
 
@@ -46,6 +48,7 @@ export function newLock(id: string, nowMs: number, ttlMs: number, reason?: strin
     at: new Date(nowMs).toISOString(),
     expires: new Date(nowMs + ttlMs).toISOString(),
     beat: 0,
+    ttlMs,
     ...(reason === undefined ? {} : { reason }),
   };
 }
@@ -114,13 +117,16 @@ export class LockWatch {
   }
 }
 
-/** A run that did not renew its lock for a whole TTL while it was watched is gone, whatever its clock wrote. Nobody renews `gantry lock`. */
-export const isForsaken = (lock: Lock, watch: LockWatch, ttlMs: number): boolean =>
-  lock.reason === undefined && watch.isUnrenewed(lock, ttlMs);
+/** No run has a longer one, so a lock that does not tell its TTL has this one at most. */
+const ttlOf = ({ ttlMs }: Lock): number => ttlMs ?? lockTtlMs;
+
+/** A run that did not renew its lock for its whole TTL while it was watched is gone, whatever its clock wrote. Nobody renews `gantry lock`. */
+export const isForsaken = (lock: Lock, watch: LockWatch): boolean =>
+  lock.reason === undefined && watch.isUnrenewed(lock, ttlOf(lock));
 
 /** The lock of a run lasts longer than a right clock would have written, so its holder's clock is ahead. */
-export const isAhead = (lock: Lock, nowMs: number, ttlMs: number): boolean =>
-  lock.reason === undefined && Date.parse(lock.expires) > nowMs + (ttlMs * 4) / 3;
+export const isAhead = (lock: Lock, nowMs: number): boolean =>
+  lock.reason === undefined && Date.parse(lock.expires) > nowMs + (ttlOf(lock) * 4) / 3;
 
 /** True if the holder is gone, or is overdue and did not renew the lock while it was watched. */
 export function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {

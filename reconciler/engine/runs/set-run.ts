@@ -245,15 +245,14 @@ export class SetRun {
         (config) => {
           found = lockIn(config, set);
           if (found?.id === this.id) found = undefined;
-          if (found !== undefined && (isFree(found, watch, nowMs()) || isForsaken(found, watch, ttlMs)))
-            found = undefined;
+          if (found !== undefined && (isFree(found, watch, nowMs()) || isForsaken(found, watch))) found = undefined;
           return found === undefined ? open(config) : undefined;
         },
         signal,
       );
       if (found === undefined) return;
       // Such a lock is watched for a while even without a wait time: its holder may have another clock.
-      const isOdd = isOverdue(found, nowMs()) || (isAhead(found, nowMs(), ttlMs) && !watch.isRenewed);
+      const isOdd = isOverdue(found, nowMs()) || (isAhead(found, nowMs()) && !watch.isRenewed);
       if (nowMs() >= endMs && !isOdd) throw new LockedError(set, found);
       await pause(Math.min(1000, Math.max(50, ttlMs / 10)), signal);
     }

@@ -330,6 +330,24 @@ describe('the lock of a set', () => {
     expect(configOf('profile', 'web')['user.a']).toBe('1');
   });
 
+  test.each([{ lockTimeoutMs: 0 }, { lockTimeoutMs: 300_000 }])(
+    'A run with a short TTL takes no lock from one that lives and has a longer TTL, waiting $lockTimeoutMs ms',
+    async ({ lockTimeoutMs }) => {
+      const held = { ...newLock('ccc', Date.now(), 60_000), boot: 'another' };
+      let nowMs = Date.now();
+      const renewalMs = 20_000;
+      const pause = async (ms: number): Promise<void> => {
+        nowMs += ms;
+        const beat = Math.floor((nowMs - Date.parse(held.at)) / renewalMs);
+        const expires = new Date(Date.parse(held.at) + beat * renewalMs + 60_000).toISOString();
+        here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...held, beat, expires });
+      };
+      await pause(0);
+      const clocks = { pause, nowMs: () => nowMs, steadyMs: () => nowMs, ttlMs: 9_000, lockTimeoutMs };
+      await expect(carryOut(profile('user.a: 1'), clocks)).rejects.toBeInstanceOf(LockedError);
+    },
+  );
+
   test('An administrator and a restricted client never lock a set at once, in any order', async () => {
     const { world } = here;
     world.objects.certificate.set('abc', { fingerprint: 'abc', restricted: true, projects: ['default'] });
