@@ -170,7 +170,11 @@ describe('two controllers', () => {
   test('a set that leaves one controller can be applied by another at once', async () => {
     const one = await opened('one', 'one', 1, 3);
     await until(async () => (await noteOn(3)) === 'a', waitMs);
-    await writeFile(join(world.folder, 'one.yaml'), configOf('one', 'one').replace('name: web', 'name: other'));
+    // Another set with the same objects would refuse the later change, or be refused it.
+    await mkdir(join(world.folder, 'others'), { recursive: true });
+    await writeFile(join(world.folder, 'others/a.yaml'), profileText('spare', {}));
+    const left = configOf('one', 'one').replace('name: web', 'name: other').replace('path: manifests', 'path: others');
+    await writeFile(join(world.folder, 'one.yaml'), left);
     await new Reloader(one).reload();
     await world.write('a.yaml', profileText('web', { 'user.note': 'b' }));
     await opened('two', 'two', 2, 3);
