@@ -91,8 +91,8 @@ export const scenarios: readonly Scenario[] = [
     checks: [...installChecks, ...startChecks, ...quotaChecks],
   },
   {
-    // On Debian 12 `pools of zfs` and the suite with clones and with whole copies passed, each as a whole (8 to 30 minutes beside other
-    // work); the suite in block mode only in parts.
+    // On Debian 12 `pools of zfs` and the suite with clones, with whole copies and in block mode passed, each as a whole (8 to 30 minutes
+    // beside other work).
     name: 'zfs',
     long: true,
     packages: [],
