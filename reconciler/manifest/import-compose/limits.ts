@@ -32,7 +32,7 @@ export function limitsOf(file: ComposeFile, service: string, values: JsonObject)
     [['pids_limit'], values['pids_limit']],
   ] as const)
     set(path, given, (text) =>
-      text === '-1' ? {} : /^\d+$/.test(text) ? { 'limits.processes': Number(text) } : undefined,
+      /^(-1|0+)$/.test(text) ? {} : /^\d+$/.test(text) ? { 'limits.processes': Number(text) } : undefined,
     );
   for (const [name, given] of Object.entries(mapOf(values['ulimits'])))
     set(['ulimits', name], isMap(given) ? `${asText(given['soft'])}:${asText(given['hard'])}` : given, (text) =>
@@ -48,11 +48,12 @@ const kernelLimits =
 
 const units: Readonly<Record<string, number>> = { '': 0, k: 1, m: 2, g: 3 };
 
-/** `512m` and `1gb` of compose are powers of 1024. */
+/** `512m` and `1gb` of compose are powers of 1024; zero is no limit. */
 function memoryKey(text: string): JsonObject | undefined {
   const found = /^(\d+(?:\.\d+)?)\s*([kmg]?)b?$/i.exec(text);
   if (found === null) return undefined;
   const [, number = '', unit = ''] = found;
+  if (Number(number) === 0) return {};
   if (!number.includes('.')) return { 'limits.memory': unit === '' ? number : `${number}${unit.toUpperCase()}iB` };
   return { 'limits.memory': String(Math.round(Number(number) * 1024 ** (units[unit.toLowerCase()] ?? 0))) };
 }

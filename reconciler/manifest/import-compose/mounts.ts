@@ -14,9 +14,14 @@ interface Mount {
 
 export function mountsOf(file: ComposeFile, service: string, values: JsonObject): JsonObject {
   const list = Array.isArray(values['volumes']) ? (values['volumes'] as readonly Json[]) : [];
+  const all = list.map((given) => ({ given, mount: isMap(given) ? longMount(given) : shortMount(asText(given)) }));
+  // A volume replaces the one at its place of the service that this one extends.
+  const kept = all.filter(
+    ({ mount: { target } }, index) =>
+      target === '' || all.findLastIndex(({ mount }) => mount.target === target) === index,
+  );
   return Object.fromEntries(
-    list.flatMap((given, index): [string, Json][] => {
-      const mount = isMap(given) ? longMount(given) : shortMount(asText(given));
+    kept.flatMap(({ given, mount }, index): [string, Json][] => {
       const why = refusal(mount);
       if (why !== undefined) {
         const shown = isMap(given) ? `${mount.type || 'volume'} at ${mount.target}` : asText(given);

@@ -155,3 +155,24 @@ test.each([
 ])('%s: what cannot be converted is named (%s)', (name, text) => {
   expect(lost(name)).toContainEqual(expect.stringMatching(text));
 });
+
+describe('an extended service', () => {
+  const text = stringify({
+    services: {
+      base: { image: 'debian', volumes: ['old:/data', 'kept:/more'], mem_limit: '1g' },
+      app: { extends: { service: 'base' }, volumes: ['new:/data'], mem_limit: 0, pids_limit: 0 },
+    },
+    volumes: { old: {}, new: {}, kept: {} },
+  });
+  const app = importCompose(text, '/srv/stack').documents.find(({ name }) => name === 'app');
+
+  test('its own volume replaces the one at the same place', () => {
+    const disks = Object.values(mapOf(app?.['devices'])).filter((each) => mapOf(each)['type'] === 'disk');
+    const places = disks.map((each) => `${asText(mapOf(each)['source'])} ${asText(mapOf(each)['path'])}`);
+    expect(places.toSorted()).toEqual(['kept /more', 'new /data']);
+  });
+
+  test('zero means no limit', () => {
+    expect(app).not.toHaveProperty('config');
+  });
+});

@@ -34,7 +34,8 @@ export class InstanceMaker {
     const args = this.#arguments(context);
     const values = mode === 'data' ? this.#read(args) : this.#valuesOf(args, name);
     if (isKnown(values)) module.judge('postcondition', resource, { ...context, self: values });
-    const sensitive = Object.keys(args).filter((each) => module.references.isTainted(resource.body[each] ?? null));
+    const { body } = resource;
+    const sensitive = Object.keys(args).filter((each) => module.references.isTainted(body[each] ?? null, body));
     return {
       resource,
       module,

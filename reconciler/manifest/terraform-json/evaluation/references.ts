@@ -60,22 +60,26 @@ export class References {
     return made;
   }
 
-  /** True when it depends on a sensitive variable, directly or not. */
-  isTainted(json: Json): boolean {
-    if (typeof json === 'string') return hasTemplate(json) && this.#isTextTainted(json);
-    if (Array.isArray(json)) return json.some((item: Json) => this.isTainted(item));
+  /** True when it depends on a sensitive variable, directly or not. `block`: the one that it is in, whose `for_each` gives `each.value`. */
+  isTainted(json: Json, block: JsonObject = {}): boolean {
+    if (typeof json === 'string') return hasTemplate(json) && this.#isTextTainted(json, block);
+    if (Array.isArray(json)) return json.some((item: Json) => this.isTainted(item, block));
     return (
       typeof json === 'object' &&
       json !== null &&
-      Object.values(json as JsonObject).some((item) => this.isTainted(item))
+      Object.values(json as JsonObject).some((item) => this.isTainted(item, block))
     );
   }
 
-  #isTextTainted(text: string): boolean {
-    if (/(?<!non)sensitive\(/.test(text)) return true;
+  #isTextTainted(text: string, block: JsonObject): boolean {
+    if (/(?<!non)sensitive\s*\(/.test(text)) return true;
     return this.#parsed
       .referencesIn(text)
-      .some(([first = '', second = '', third]) => this.#isReferenceTainted(first, second, third));
+      .some(([first = '', second = '', third]) =>
+        first === 'each'
+          ? second === 'value' && this.isTainted(block['for_each'] ?? null)
+          : this.#isReferenceTainted(first, second, third),
+      );
   }
 
   /** Looks at one argument of a resource where the reference names it, else at the whole resource. */
@@ -83,7 +87,7 @@ export class References {
     if (first === 'module') return this.#isModuleTainted(second, third);
     const body = this.#tree.config.resources.get(`${first}.${second}`)?.body;
     const isOne = body !== undefined && third !== undefined;
-    if (isOne) return this.isTainted(body[third] ?? null);
+    if (isOne) return this.isTainted(body[third] ?? null, body);
     return this.#memo(first === 'data' ? `data.${second}.${third ?? ''}` : `${first}.${second}`);
   }
 
@@ -109,17 +113,21 @@ export class References {
     const [first = '', second = '', third = ''] = name.split('.');
     const { variables, locals, resources, data, outputs } = this.#tree.config;
     if (first === 'var') {
-      const written = this.#tree.call?.body[second];
-      const isPassed = written !== undefined && this.#parent?.isTainted(written) === true;
+      const call = this.#tree.call?.body;
+      const isPassed = this.#parent?.isTainted(call?.[second] ?? null, call) === true;
       return isPassed || variables.get(second)?.body['sensitive'] === true;
     }
     if (first === 'local') return this.isTainted(locals.get(second)?.value ?? null);
-    if (first === 'data') return this.isTainted(data.get(`${second}.${third}`)?.body ?? null);
+    if (first === 'data') return this.#isBlockTainted(data.get(`${second}.${third}`)?.body);
     if (first === 'output') {
       const body = outputs.get(second)?.body;
       return body?.['sensitive'] === true || this.isTainted(body?.['value'] ?? null);
     }
-    return this.isTainted(resources.get(name)?.body ?? null);
+    return this.#isBlockTainted(resources.get(name)?.body);
+  }
+
+  #isBlockTainted(body: JsonObject | undefined): boolean {
+    return body !== undefined && this.isTainted(body, body);
   }
 
   /** Addresses of the resources that one of this module refers to. */

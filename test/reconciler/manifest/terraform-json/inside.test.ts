@@ -137,6 +137,26 @@ describe('the inside of a container', () => {
     expect(documents(value, { s: 'secret' })[0]?.sensitive).toEqual(['files.0']);
   });
 
+  test.each<[string, Json, object]>([
+    ['a for_each', { a: { pw: '${var.s}' } }, {}],
+    ['a local of a for_each', '${local.all}', { locals: { all: { a: { pw: '${var.s}' } } } }],
+  ])('a sensitive variable in %s taints each.value, and not each.key', (_what, all, more) => {
+    const profile = {
+      for_each: all,
+      name: 'web',
+      config: { 'user.pw': '${each.value.pw}' },
+      description: '${each.key}',
+    };
+    const variable = { s: { type: 'string', sensitive: true } };
+    const [made] = documents({ variable, resource: { gantry_profile: { p: profile } }, ...more }, { s: 'secret' });
+    expect(made?.sensitive).toEqual(['config']);
+  });
+
+  test('a call of sensitive is found with a space before its bracket', () => {
+    const profile = { name: 'web', config: { 'user.pw': '${sensitive ("x")}' } };
+    expect(documents({ resource: { gantry_profile: { p: profile } } }, {})[0]?.sensitive).toEqual(['config']);
+  });
+
   test.each<[string, Json, readonly string[]]>([
     [
       'of a container that is not declared',
