@@ -13,6 +13,8 @@ interface TokenEntry {
   readonly grant: TrustGrant;
   readonly expiresAtMs: number | undefined;
   spend: () => void;
+  /** Used, expired or withdrawn, perhaps while a use of it was under way. */
+  hasEnded: boolean;
 }
 
 export interface IssuedToken {
@@ -37,13 +39,13 @@ export class TrustTokens {
   /** Undefined if there are too many unused tokens. */
   issue(grant: TrustGrant, expiresAtMs?: number): IssuedToken | undefined {
     if (this.#issued.size >= maxTokens) return undefined;
-    const issued: TokenEntry = { secret: randomSecret(), grant, expiresAtMs, spend: () => {} };
+    const issued: TokenEntry = { secret: randomSecret(), grant, expiresAtMs, spend: () => {}, hasEnded: false };
     this.#issued.add(issued);
     return { secret: issued.secret, spent: (signal) => this.#spent(issued, signal) };
   }
 
   /** Runs `add` for the holder of the secret: at most one at a time, and successfully at most once. Undefined, without running it, for an
-   *  invalid secret. A token whose `add` fails may be used again. */
+   *  invalid secret. A token whose `add` fails may be used again, unless it ended meanwhile. */
   async use<T>(secret: string, add: (grant: TrustGrant) => Promise<T>): Promise<T | undefined> {
     const issued = this.#take(secret);
     if (issued === undefined) return undefined;
@@ -52,7 +54,7 @@ export class TrustTokens {
       issued.spend();
       return added;
     } catch (error) {
-      this.#issued.add(issued);
+      if (!issued.hasEnded) this.#issued.add(issued);
       throw error;
     }
   }
@@ -75,6 +77,7 @@ export class TrustTokens {
       let timer: NodeJS.Timeout | undefined;
       const end = (report: () => void): void => {
         clearTimeout(timer);
+        issued.hasEnded = true;
         this.#issued.delete(issued);
         report();
       };

@@ -8,7 +8,7 @@ import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/shared/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { networksOfProjects } from './lxd-networks.ts';
-import { typed } from './lxd-spellings.ts';
+import { operationWords, typed } from './lxd-spellings.ts';
 import { containerName, type NameRule } from '../../api/names.ts';
 
 export function lxdRoutes(routes: RouteTable): RouteTable {
@@ -133,7 +133,7 @@ function byStatus(list: RouteHandler): RouteHandler {
     const groups: Record<string, unknown[]> = {};
     for (const operation of await objectsOf(list, context)) {
       const { id, status } = operation as unknown as Operation;
-      const shown = recursionOf(context.query) > 0 ? operation : `/1.0/operations/${id}`;
+      const shown = recursionOf(context.query) > 0 ? operationWords(operation) : `/1.0/operations/${id}`;
       (groups[status.toLowerCase()] ??= []).push(shown);
     }
     return sync(groups);

@@ -52,6 +52,19 @@ describe('tokens', () => {
     expect(await tokens.use(short?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
     await expect(short?.spent(new AbortController().signal)).rejects.toThrow('expired');
   });
+  test('do not come back when a use fails after they were withdrawn', async () => {
+    const tokens = new TrustTokens(() => 0);
+    const issued = tokens.issue({ name: 'a' });
+    const abort = new AbortController();
+    const ended = issued?.spent(abort.signal).catch(() => {});
+    const use = tokens.use(issued?.secret ?? '', async () => {
+      abort.abort();
+      throw new Error('no');
+    });
+    await expect(use).rejects.toThrow('no');
+    await ended;
+    expect(await tokens.use(issued?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
+  });
   test('are limited in number', () => {
     const tokens = new TrustTokens(() => 0);
     const issued = Array.from({ length: 1001 }, () => tokens.issue({ name: 'a' }));

@@ -1,4 +1,5 @@
 // The dialect of LXD on separate listeners: envelopes, statuses, words and filters, where they differ from the spec's.
+import type { Operation } from '../../../server/api/operation.ts';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -112,6 +113,11 @@ describe('answers', () => {
     expect(body.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
     const wait = await lxd('GET', `${body.operation}/wait`);
     expect(wait.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
+    const listed = Object.values(
+      (await lxd('GET', '/1.0/operations?recursion=1')).metadata as Record<string, Operation[]>,
+    ).flat();
+    const shown = listed.find(({ id }) => id === wait.metadata.id);
+    expect(shown?.resources?.['backups']).toEqual(['/1.0/backups/backup0']);
     const found = await events.next((event) => JSON.stringify(event).includes('/1.0/backups/backup0'), 20_000);
     expect(found.type).toBe('operation');
     events.close();
