@@ -18,11 +18,7 @@ export function filesIn(context: Context<Link>, container: string): Files {
   const { client } = context.client;
   const files = filesOf(client.http, container);
   const replacing = isGantry(context.client) ? files : replacingFiles(files, container);
-  return withoutHidden(
-    replacing,
-    container,
-    async () => (await client.get('container', container, context.signal)).metadata,
-  );
+  return withoutHidden(replacing, client, container, context.signal);
 }
 
 /** Hash of the configured content; undefined while it is not known. */

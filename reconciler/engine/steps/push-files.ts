@@ -24,11 +24,7 @@ import { StaleError, type Note, type StepContext } from './context.ts';
 
 export async function pushFiles(context: StepContext, step: FilesStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
-  const files = withoutHidden(
-    filesOf(client.http, step.name),
-    step.name,
-    async () => (await client.get('container', step.name, signal)).metadata,
-  );
+  const files = withoutHidden(filesOf(client.http, step.name), client, step.name, signal);
   const count = step.writes.length + step.removes.length;
   let done = 0;
   const reported = async (path: string, work: Promise<void>): Promise<void> => {

@@ -2,6 +2,7 @@
 // root file system that the mount hides: what is read there is wrong, and what is written there never appears.
 import type { Container } from '../../api/container/container.ts';
 import { mountOf, type Mount } from '../../api/devices/index.ts';
+import type { Client } from '../client.ts';
 import { ClientError } from '../client-error.ts';
 import { isUp } from '../facts/containers.ts';
 import type { Files } from './container-files.ts';
@@ -22,11 +23,16 @@ export const hiddenFile = (container: string, path: string, { device, path: moun
     `${path} of container ${container} is on its disk device ${device}, which is mounted at ${mount} only while the container runs, and it is stopped: start the container first, or write the file to the source of the device`,
   );
 
-/** Files whose changes fail with a hiddenFile where a mount hides them. `read`: the container; called once, before the first change. */
-export function withoutHidden(files: Files, container: string, read: () => Promise<Facts>): Files {
+/** Files whose changes fail with a hiddenFile where a mount hides them. Reads the container once, before the first change. */
+export function withoutHidden(
+  files: Files,
+  client: Pick<Client, 'get'>,
+  container: string,
+  readSignal: AbortSignal,
+): Files {
   let facts: Promise<Facts> | undefined;
   const check = async (path: string): Promise<void> => {
-    facts ??= read();
+    facts ??= client.get('container', container, readSignal).then(({ metadata }) => metadata);
     const mount = hidingMount(path, await facts);
     if (mount !== undefined) throw hiddenFile(container, path, mount);
   };
