@@ -10,7 +10,6 @@ import {
   VolumeMigrationOffer,
 } from '../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
-import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../../operations/running-operation.ts';
 import type { Pools } from '../../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
@@ -139,7 +138,7 @@ export async function receiveAll(
 async function receiveAllOfLxd(
   { pools, clock }: TargetDeps,
   peer: Peer,
-  { pool, ref }: { readonly pool: string; readonly ref: VolumeRef },
+  { pool, ref, ofSnapshot }: TargetVolume,
   {
     lxd,
     snapshots,
@@ -152,7 +151,7 @@ async function receiveAllOfLxd(
   const place = pools.use(pool);
   const answer = answerTo(lxd, snapshots, purpose, factsOf(place));
   await peer.sendHeader(answer);
-  const trees = { ...place, ref, snapshots, features: featuresOf(answer), isTwice: isTwice(lxd) };
+  const trees = { ...place, ref, ofSnapshot, snapshots, features: featuresOf(answer), isTwice: isTwice(lxd) };
   if (sendsSubvolumes(answer)) await receiveSubvolumes(peer, trees, progress, signal);
   else await receiveFromLxd(peer, trees, progress, signal);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DriverError } from '../../../../drivers/driver-error.ts';
 import { syncTree } from '../../../../drivers/storage/copy-tree.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../drivers/storage/driver.ts';
+import type { OfSnapshot } from '../../../storage/volume-shapes.ts';
 import {
   canBeLedAstray,
   receiveTree,
@@ -70,20 +71,28 @@ export async function sendToLxd(
 /** Creates the volume, which does not exist yet. A throw may leave parts of it: the caller deletes the volume with its snapshots. */
 export async function receiveFromLxd(
   streams: Streams,
-  { driver, pool, ref, snapshots, features, isTwice }: Trees,
+  { driver, pool, ref, ofSnapshot, snapshots, features, isTwice }: Trees & { readonly ofSnapshot: OfSnapshot },
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   await driver.createVolume(pool, ref, { kind: 'empty' }, () => {}, signal);
   const path = driver.volumePath(pool, ref);
-  const receive = async (label: string): Promise<void> => {
+  const receive = async (label: string, target = path): Promise<void> => {
     progress.begin(label);
-    await filesAt(driver, path, () => receiveInto(streams, path, features, progress, signal));
+    await filesAt(driver, target, () => receiveInto(streams, target, features, progress, signal));
     progress.end();
   };
   for (const snapshot of snapshots) {
-    await receive(`${ref.name}/${snapshot}`);
-    await driver.createSnapshot(pool, { volume: ref, snapshot }, { kind: 'now' }, signal);
+    const label = `${ref.name}/${snapshot}`;
+    const volume = ofSnapshot(snapshot);
+    if (isLarger(volume)) {
+      // Its files may not fit the volume.
+      const to = { volume, snapshot };
+      await driver.deriveVolume(pool, { volume: ref }, to, (tree) => receive(label, tree.path), signal);
+    } else {
+      await receive(label);
+      await driver.createSnapshot(pool, { volume: ref, snapshot }, { kind: 'now' }, signal);
+    }
   }
   await receive(ref.name);
   if (!isTwice) return;
@@ -91,6 +100,9 @@ export async function receiveFromLxd(
   await filesAt(driver, path, () => syncTree(path, signal));
   await receive(ref.name);
 }
+
+/** Whether the snapshot may need more room than the volume now has. */
+const isLarger = ({ shape: { bytes = 0, minBytes = 0 } = {} }: VolumeRef): boolean => minBytes > bytes;
 
 /** The directory keeps its own mode and owner, which deny others access to the files of a container. */
 export async function receiveInto(
