@@ -8,7 +8,6 @@ interface ErrorRow {
   readonly lxdStatus?: 501 | 503;
   /** LXD's text, which its clients compare; default: the message. */
   readonly lxdText?: string;
-  /** When this error is the answer. */
   readonly doc: string;
 }
 

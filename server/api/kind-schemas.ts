@@ -14,7 +14,6 @@ import { PooledVolumeCreate } from './storage/pooled-volume.ts';
 import { StorageVolume, StorageVolumePut } from './storage/volume.ts';
 
 export interface KindSchemas {
-  /** The object of a GET, with its field facts. */
   readonly object: TSchema;
   readonly create: TSchema;
   readonly put: TSchema;

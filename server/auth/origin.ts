@@ -1,7 +1,6 @@
 // Decides which browser requests for web pages are accepted. Programs send no Origin. Pure.
 
 export interface OriginFacts {
-  /** The header of the request. */
   readonly origin: string | undefined;
   readonly host: string | undefined;
   /** The request changes something, or opens a stream. Otherwise the answer is harmless, since the browser hides it from the page. */

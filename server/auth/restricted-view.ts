@@ -6,7 +6,6 @@ import { defaultProject } from '../api/project/project-names.ts';
 /** What one restricted caller may know. */
 export interface Sight {
   readonly projects: readonly string[];
-  /** The fingerprint of its certificate. */
   readonly fingerprint: string;
   /** Whether containers of its projects may use that managed network. */
   readonly network: (name: string) => boolean;
@@ -48,7 +47,6 @@ const network = (view: SharedRow['view']): SharedRow => ({
   view,
 });
 
-/** A row for every endpoint with the scope `shared`. */
 export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'root.get': whole,
   'server.get': { view: (result) => withoutConfig(result) },
@@ -121,7 +119,6 @@ export const sharedObjectRefusal = (project: string, owner: string): AppError =>
     `The project ${project} uses these objects of the project ${owner}, which the client may not use: they can only be read`,
   );
 
-/** The project of the object at this URL; undefined: none. */
 export function projectOfUrl(url: string): string | undefined {
   const [path = '', query = ''] = url.split('?', 2);
   const isOfProject =

@@ -1,6 +1,5 @@
 // Reads issuers, serial numbers and revocation lists (RFC 5280), enough to say which certificates a list contains. Pure.
 
-/** One list of a file of revocation lists. */
 export interface RevocationList {
   /** DER of the issuer's name, hexadecimal. */
   readonly issuer: string;

@@ -57,7 +57,6 @@ export interface ClientOptions extends Pick<TransportOptions, 'bearer' | 'tls' |
 export interface WriteOptions {
   /** ETag of the object as it was read; 412 if it has changed since. */
   readonly ifMatch?: string;
-  /** Cluster member. */
   readonly target?: string;
 }
 
@@ -80,7 +79,6 @@ export interface Client {
     signal?: AbortSignal,
     target?: string,
   ): Promise<Reply<KindTypes[K]['object']>>;
-  /** Members of the cluster that the server belongs to. */
   members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
   /** Only servers with the extension `warnings` have them. */
   warnings(signal?: AbortSignal): Promise<readonly Warning[]>;

@@ -23,7 +23,6 @@ const patterns = {
 
 export type Refusal = keyof typeof patterns;
 
-/** All refusals that a server's text matches. */
 export function refusalsIn(text: string): ReadonlySet<Refusal> {
   const names = Object.keys(patterns) as Refusal[];
   return new Set(names.filter((name) => patterns[name].test(text)));

@@ -24,12 +24,10 @@ export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
 export interface HostDrivers {
   readonly runtime: RuntimeDriver;
   readonly network: NetworkDriver;
-  /** Keeps the forwards of proxy devices. */
   readonly proxies: ProxyKeeper;
   readonly storage: Readonly<Record<string, StorageDriver>>;
   /** Storage drivers that this host lacks, and why. */
   readonly storageMissing?: Readonly<Record<string, string>>;
-  /** Host ids that containers may have. */
   readonly ids: HostIds;
   /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;

@@ -194,7 +194,6 @@ function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<Listeners
   };
 }
 
-/** What all listeners of one dialect share. */
 function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): DialectDeps {
   const { identify, bearers, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
   const { allowedOrigin, cluster, relay } = deps;

@@ -97,7 +97,6 @@ export interface MountRun {
   readonly nodes?: boolean;
 }
 
-/** A device node in a container. */
 export interface NodeRun {
   readonly device: string;
   readonly kind: 'char' | 'block';

@@ -23,7 +23,6 @@ interface Entry<F> {
 export class SimFaultList<F extends InjectedFault<string>> {
   #entries: Entry<F>[] = [];
 
-  /** Returns the function that removes the fault. */
   inject(fault: F): () => void {
     const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
     this.#entries.push(entry);

@@ -39,7 +39,6 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether anyone gets events of this type. */
   hasListener(type: EventType): boolean {
     for (const { types } of this.#listeners.values()) if (types.has(type)) return true;
     return false;

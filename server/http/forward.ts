@@ -12,7 +12,6 @@ import { currentTraceparent } from '../lib/shared/spans.ts';
 export interface ForwardedRequest {
   readonly member: Member;
   readonly caller: Caller;
-  /** The dialect of the request. */
   readonly dialect: string;
   readonly request: IncomingMessage;
   /** Number of members that have forwarded it. */

@@ -8,7 +8,6 @@ import type { Caller } from '../services/shared/caller.ts';
 
 const callerHeader = 'x-gantry-caller';
 
-/** Headers of a forwarded request, in its original dialect. */
 export function forwardHeaders(from: string, caller: Caller, dialect: string): Record<string, string> {
   const { class: callerClass, projects, requestor } = caller;
   const text = JSON.stringify({ class: callerClass, requestor, ...(projects === undefined ? {} : { projects }) });

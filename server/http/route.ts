@@ -60,7 +60,6 @@ type ParamName<Path> = Path extends `${infer Segment}/${infer Rest}`
   : SegmentName<Path>;
 type BodyOf<Schema> = [Schema] extends [never] ? undefined : Schema extends TSchema ? Static<Schema> : never;
 
-/** The context of the endpoint with this id. */
 export type ContextOf<Id extends EndpointId> = RouteContext<
   Readonly<Record<ParamName<Row<Id>['path']>, string>>,
   Readonly<Partial<Record<Row<Id>['query'][number] | 'project', string>>>,

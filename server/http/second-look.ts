@@ -49,7 +49,6 @@ export async function lookAgain(
   return { at: member };
 }
 
-/** Number of members that have forwarded the request. */
 export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' | 'isForwarded'>): number {
   return isForwarded ? Number(request.headers[hopsHeader] ?? 1) : 0;
 }

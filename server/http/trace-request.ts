@@ -10,7 +10,6 @@ export interface TracedRequest {
   readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
   readonly request: IncomingMessage;
   readonly project: string;
-  /** Name of this member of a cluster. */
   readonly member: string;
   readonly arrivedMs: number;
 }

@@ -3,7 +3,6 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './shared/error-code.ts';
 
-/** Content and attributes of the file. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

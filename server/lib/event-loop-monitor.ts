@@ -7,7 +7,6 @@ export interface LoopFigures {
   readonly limitMs: number;
   /** The longest time until now, in whole milliseconds. */
   readonly longestMs: number;
-  /** Number of times above the limit. */
   readonly overLimit: number;
 }
 
@@ -26,7 +25,6 @@ export interface LoopTime {
   waitedMs(): number;
   /** Calls back once; the result cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** Ends the watch. */
   close(): void;
 }
 

@@ -14,7 +14,6 @@ export interface Log {
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Logs with readable names. */
 export const readableLog = (log: Log, readable: (text: string) => string): Log => ({
   debug: (message, context) => log.debug(readable(message), context),
   info: (message, context) => log.info(readable(message), context),

@@ -24,7 +24,6 @@ export class Patience {
     return this.#nowMs() >= this.#endMs;
   }
 
-  /** An attempt timed out. */
   wasLate(): void {
     this.#late += 1;
   }

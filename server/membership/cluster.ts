@@ -141,7 +141,6 @@ export class Cluster {
     return !this.isRemoved && (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
   }
 
-  /** The error for a change that is refused. */
   refusal(): AppError {
     return errors.unavailable(`Nothing was changed. ${this.doubt ?? 'Try again'}`);
   }

@@ -24,7 +24,6 @@ export interface Member {
   /** The store has been silent for so long that the member may have stopped since. */
   readonly isUnknown: boolean;
   readonly present: PresentSignal | undefined;
-  /** How many containers it has. */
   readonly containers: number;
 }
 
@@ -46,7 +45,6 @@ export class Members {
     records.contents.onSignal((key, value) => this.#signal(key, value));
   }
 
-  /** Whether this host is in a cluster. */
   get isOn(): boolean {
     return this.#records.member !== undefined;
   }

@@ -20,7 +20,6 @@ type Peer = Pick<Member, 'name' | 'address'> & Partial<Pick<Member, 'isPresent'>
 
 export interface PeerRequest {
   readonly method: string;
-  /** The path and its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Readable | string | null;

@@ -32,7 +32,6 @@ export class Routing {
     return number === undefined || number === this.#members.here ? undefined : this.#members.byNumber(number);
   }
 
-  /** The other member that runs this operation, by its id. */
   memberOfOperation(id: string): Member | undefined {
     const number = numberInOperation(id);
     return number === this.#members.here || number === undefined ? undefined : this.#members.byNumber(number);

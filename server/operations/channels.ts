@@ -70,7 +70,6 @@ export class ChannelSet {
     };
   }
 
-  /** The operation has ended. */
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#open) channel.close();

@@ -90,7 +90,6 @@ export class Operations {
     return { urls, ...(owner === undefined ? {} : { owner }) };
   }
 
-  /** The span of the operation; undefined when it has none. */
   spanOf(id: string): SpanPlace | undefined {
     return this.#running.get(id)?.span;
   }

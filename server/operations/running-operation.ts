@@ -52,7 +52,6 @@ export interface OperationDeps {
 }
 
 export interface OperationPlace {
-  /** Name of this member. */
   readonly ownName: string;
   /** The operation id for an operation of this member, from a random one. */
   operationId(random: string): string;
@@ -106,7 +105,6 @@ export class RunningOperation {
     return Object.values(this.#state.resources).flat();
   }
 
-  /** Shows it as it is now. */
   render(): Operation {
     return renderOperation(this.#state);
   }

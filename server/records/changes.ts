@@ -9,7 +9,6 @@ import { KeySpace, nameKey } from './key-space.ts';
 import type { OtherEntry } from './other-members.ts';
 import { volumeIdOf } from './record-names.ts';
 
-/** A record as a transaction puts it. */
 export type Put = { [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
 /** Throws to refuse a transaction. `others` are on their way to the store: they may succeed, and the view lacks them. */

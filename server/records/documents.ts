@@ -14,7 +14,6 @@ import type {
 /** creating/deleting: a saga owns the object; it is visible, but nothing else may change it. */
 export type Lifecycle = 'creating' | 'ready' | 'deleting';
 
-/** Fields that records of containers and of their snapshots share. */
 interface ContainerFields {
   readonly v: 1;
   readonly architecture: string;
@@ -69,7 +68,6 @@ export interface NetworkDocument {
   readonly lifecycle: Lifecycle;
 }
 
-/** Rules that networks refer to by name. */
 export interface NetworkAclDocument {
   readonly v: 1;
   readonly description: string;

@@ -81,7 +81,6 @@ export function recordsOf(contents: ServerContents): readonly Put[] {
   ];
 }
 
-/** The daemon's name for an object of the project. */
 export const nameIn = (project: string | undefined, name: string): string =>
   qualifiedName(project ?? defaultProject, name);
 

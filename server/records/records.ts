@@ -80,7 +80,6 @@ export class Records extends CollectionsOf {
     return this.contents.space.member;
   }
 
-  /** Records of other members of the cluster. */
   get others(): OtherMembers {
     return this.contents.others;
   }

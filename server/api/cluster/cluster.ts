@@ -90,11 +90,9 @@ export type ClusterReturn = Static<typeof ClusterReturn>;
 export const ClusterArrival = Type.Object({
   name: Type.String(),
   uuid: Type.String(),
-  /** Its new name. */
   to: Type.String(),
   pool: Type.String(),
   container_only: Type.Boolean(),
-  /** The id of the sending operation. */
   operation: Type.String(),
   secrets: Type.Object({ control: Type.String(facts({ secret: true })), fs: Type.String(facts({ secret: true })) }),
 });
@@ -128,7 +126,6 @@ export const ClusterKeys = Type.Object({
 });
 export type ClusterKeys = Static<typeof ClusterKeys>;
 
-/** The answer to the host. */
 export const ClusterAccepted = Type.Object({
   number: Type.Integer(),
   cluster_uuid: Type.String(),

@@ -29,7 +29,6 @@ interface KnownKey {
   readonly part: string;
 }
 
-/** The row of the table that describes a key. */
 export function containerConfigKey(key: string): KnownKey | undefined {
   const plain = key.includes('*') ? undefined : keys.get(key);
   if (plain !== undefined) return { fact: plain, part: '' };

@@ -77,7 +77,6 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
     snapshots: Type.Array(snapshot),
   });
 
-/** First message of the source. */
 export const ContainerMigrationOffer = offerOf('container', ContainerOffer, ContainerSnapshotOffer);
 export const VolumeMigrationOffer = offerOf('volume', VolumeOffer, VolumeSnapshotOffer);
 export type ContainerMigrationOffer = Static<typeof ContainerMigrationOffer>;

@@ -48,7 +48,6 @@ export interface DeviceSchema {
   readonly hostAccess?: (device: DeviceConfig) => string | undefined;
   /** Called when a container leaves its member: at an evacuation, and when the member is lost. Absent: host. */
   readonly home?: (device: DeviceConfig) => DeviceHome;
-  /** The objects that the device names. */
   readonly references?: (device: DeviceConfig) => readonly DeviceReference[];
   /** Adds properties derived from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;

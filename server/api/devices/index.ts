@@ -76,7 +76,6 @@ export function validateDevices(devices: Devices): Problem[] {
   return [...problems, ...sharedPaths(devices), ...clashes(devices)];
 }
 
-/** The device with its derived properties. */
 export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
   deviceSchema(device['type'])?.resolve?.(device) ?? device;
 

@@ -39,6 +39,5 @@ export const mountOptions: Check = (value) => {
 export const fileSystemOptions = (value: string | undefined): readonly string[] =>
   wordsOf(value).filter((word) => !isFlag(word));
 
-/** The flags of a valid list. */
 export const flagsOf = (value: string | undefined): readonly MountFlag[] =>
   mountFlags.filter((flag) => wordsOf(value).includes(flag));

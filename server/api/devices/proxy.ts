@@ -78,7 +78,6 @@ const address: is.Check = (value) => {
 /** LXD 5.0 and others use other words for it. */
 const insideWords = ['container', 'instance', 'guest'] as const;
 
-/** Whether the proxy listens inside of the container. */
 export const listensInside = (device: DeviceConfig): boolean =>
   (insideWords as readonly string[]).includes(device['bind'] ?? '');
 

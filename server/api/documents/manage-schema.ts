@@ -26,7 +26,6 @@ const waits: Readonly<Record<string, JsonSchema>> = {
   cloud_init: { enum: [true], description: 'cloud-init has finished inside the container.' },
 };
 
-/** Names of wait conditions. */
 export const waitNames: readonly string[] = Object.keys(waits);
 
 export const manageSchema: JsonSchema = {

@@ -66,7 +66,6 @@ function classesOf(auth: readonly CallerClass[], scope: Scope): readonly CallerC
   return scope === 'server' ? auth : [...auth, 'restricted'];
 }
 
-/** The row for listeners of that dialect. */
 export const rowIn = (dialect: string, row: Endpoint): Endpoint =>
   dialect === 'lxd' && row.lxdAuth !== undefined ? { ...row, auth: row.lxdAuth } : row;
 

@@ -160,7 +160,6 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
 
 const exactKeys = new Map(networkConfigKeys.map((entry) => [entry.key, entry]));
 
-/** The table entry of a key in a config; undefined for an unknown one. */
 export function findNetworkConfigKey(key: string): NetworkConfigKey | undefined {
   if (key.includes('NAME') || key.endsWith('*')) return undefined;
   const exact = exactKeys.get(key);

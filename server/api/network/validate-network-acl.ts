@@ -81,7 +81,6 @@ export function subjectRange(text: string): IpRange | undefined {
   return cidr === undefined ? parseIpRange(text) : { first: firstOf(cidr), last: lastOf(cidr) };
 }
 
-/** Addresses of a valid list. */
 export const subjectRanges = (list: string | undefined): readonly IpRange[] =>
   partsOf(list).flatMap((part) => subjectRange(part) ?? []);
 

@@ -87,7 +87,6 @@ function checkFan(name: string, config: Config): Problem[] {
   return problems;
 }
 
-/** The names in `tunnel.NAME.*`, sorted. */
 export function tunnelNames(config: Config): string[] {
   const names = Object.keys(config).flatMap((key) => /^tunnel\.([^.]+)\./.exec(key)?.[1] ?? []);
   return [...new Set(names)].sort();

@@ -22,7 +22,6 @@ export function uncoveredIdMapLines(idMap: string, uids: string, gids: string): 
     });
 }
 
-/** The rule for the lists. */
 export function idListRule(text: string): string | undefined {
   return rangesOf(text).length === text.split(',').length
     ? undefined

@@ -20,10 +20,8 @@ export interface ProjectContents {
   readonly name: string;
   readonly config: ConfigMap;
   readonly containers: readonly ProjectMember[];
-  /** Only those that belong to the project. */
   readonly profiles: readonly ProjectMember[];
   readonly volumes: readonly ProjectVolume[];
-  /** Names of managed networks that belong to it. */
   readonly networks: readonly string[];
   /** Sizes of the images that belong to it, by fingerprint. */
   readonly images: Readonly<Record<string, number>>;
@@ -38,7 +36,6 @@ export interface ProjectContents {
 
 export type SubjectKind = 'container' | 'profile' | 'volume' | 'image' | 'snapshot' | 'backup';
 
-/** A broken limit or restriction. */
 export interface ProjectProblem extends Problem {
   /** The object that breaks it; absent: all of them together. `path` is a path in it. */
   readonly subject?: { readonly kind: SubjectKind; readonly name: string };

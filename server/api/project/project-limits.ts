@@ -16,7 +16,6 @@ const poolPrefix = 'limits.disk.pool.';
 export const poolOfLimit = (key: string): string | undefined =>
   key.startsWith(poolPrefix) ? key.slice(poolPrefix.length) : undefined;
 
-/** The limits that the project has. */
 export const setLimits = (config: ConfigMap): readonly LimitKey[] =>
   Object.keys(config).filter(
     (key): key is LimitKey =>
@@ -68,7 +67,6 @@ function diskUse(contents: ProjectContents, pool: string | undefined): number {
   return sum([...roots, ...custom, ...sizes, ...(pool === undefined ? [...Object.values(images), backupBytes] : [])]);
 }
 
-/** Every broken limit. */
 export function limitProblems(contents: ProjectContents): readonly ProjectProblem[] {
   const keys = setLimits(contents.config);
   const disks = keys.filter((key) => key.startsWith('limits.disk'));
@@ -127,7 +125,6 @@ function sizelessRoot(
   return [{ subject: { kind: 'container', name }, path: `devices.${root.name}.size`, message: needed(contents, key) }];
 }
 
-/** The limit that requires sizes in that pool. */
 const limitOn = (limits: readonly LimitKey[], pool: string): LimitKey | undefined =>
   limits.find((key) => key === 'limits.disk' || poolOfLimit(key) === pool);
 

@@ -12,7 +12,6 @@ const separator = '%';
 export const qualifiedName = (project: string, name: string): string =>
   project === defaultProject && !name.includes(separator) ? name : `${project}${separator}${name}`;
 
-/** The project of a qualified name. */
 export function projectOf(qualified: string): string {
   const at = qualified.indexOf(separator);
   return at < 0 ? defaultProject : qualified.slice(0, at);

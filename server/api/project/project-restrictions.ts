@@ -14,7 +14,6 @@ type RestrictionKey = Extract<keyof typeof projectConfigKeys, `restricted.${stri
 
 export const isRestricted = (config: ConfigMap): boolean => isTrue(config['restricted']);
 
-/** The effective value. */
 export function restriction(config: ConfigMap, key: RestrictionKey): string {
   const row: { readonly default?: string } = projectConfigKeys[key];
   return config[key] || (row.default ?? '');
@@ -39,7 +38,6 @@ const interceptable: ReadonlySet<string> = new Set(
 );
 const isInterception = (key: string): boolean => key.startsWith('security.syscalls.intercept');
 
-/** Every broken restriction of a restricted project. */
 export function restrictionProblems(contents: ProjectContents, resolve: ResolvePath): readonly ProjectProblem[] {
   if (!isRestricted(contents.config)) return [];
   return [
@@ -249,11 +247,9 @@ function cleanPath(path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** Elements of a comma list. */
 export const listOf = (text: string | undefined): readonly string[] =>
   (text ?? '').split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]));
 
-/** Whether containers of the project may use that network. */
 export function mayUseNetwork(config: ConfigMap, network: string): boolean {
   if (!isRestricted(config)) return true;
   const access = listOf(config['restricted.networks.access']);

@@ -33,7 +33,6 @@ export function facts(field: FieldFacts): Record<string, unknown> {
   return out;
 }
 
-/** The facts of a schema made with `facts`. */
 export function factsOf(schema: TSchema): FieldFacts {
   const keywords = schema as unknown as Record<string, unknown>;
   return {

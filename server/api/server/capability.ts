@@ -4,7 +4,6 @@
 export const hasExtension = (extensions: readonly string[], extension: string): boolean =>
   extensions.includes(extension);
 
-/** It advertises the extension, but does not serve its requests. */
 export const unservedExtension = (extension: string): string => `it does not serve the API extension ${extension}`;
 
 /** The reason for the missing extension, as a part of a sentence; undefined if the server has it. */

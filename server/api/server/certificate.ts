@@ -29,7 +29,6 @@ export const Certificate = Type.Object({
 });
 export type Certificate = Static<typeof Certificate>;
 
-/** The purposes of certificates. */
 export const certificateTypes = ['client', 'metrics'] as const;
 export type CertificateType = (typeof certificateTypes)[number];
 

@@ -125,7 +125,6 @@ const onlyForLxd = [
 /** In LXD they mean macaroons, which this daemon lacks. External tokens are `oidc` there. */
 const notForLxd: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
 
-/** The advertised extensions for LXD clients. */
 export const lxdExtensions: readonly string[] = [
   ...servedExtensions.filter((name) => !notForLxd.has(name)).map((name) => lxdNames[name] ?? name),
   ...onlyForLxd,

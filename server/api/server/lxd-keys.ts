@@ -15,7 +15,6 @@ export interface LxdKey {
   readonly isNamed: boolean;
 }
 
-/** The kind of object that has the config. */
 export type LxdPlace = 'container' | 'network' | 'storage_pool' | 'storage_volume' | 'server_config' | 'project';
 
 /** This daemon has the extension too: the contract has rows for its keys and checks them. */

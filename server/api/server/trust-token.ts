@@ -1,7 +1,6 @@
 // Tokens with which a new client adds its certificate once: base64 of JSON, in LXD's form. Pure.
 
 export interface TrustToken {
-  /** The certificate's name. */
   readonly client_name: string;
   /** SHA-256 of the server's certificate, hexadecimal: the client checks it before it sends the token. */
   readonly fingerprint: string;

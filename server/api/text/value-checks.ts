@@ -60,7 +60,6 @@ export function paddedInteger(min?: number, max?: number): Check {
 }
 
 export const uint32 = integer(0, 2 ** 32 - 1);
-/** User and group ids. */
 export const id = uint32;
 
 const sizeText = 'a size in bytes such as 512MB or 2GiB';
@@ -117,7 +116,6 @@ export const network: Check = rule(
   (value) => parseCidr(value) !== undefined || parseIp(value) !== undefined,
 );
 
-/** Each element of a comma list. */
 export const listOf =
   (check: Check): Check =>
   (value) => {
@@ -128,7 +126,6 @@ export const listOf =
     return undefined;
   };
 
-/** Each non-empty line. */
 export const linesOf =
   (check: Check): Check =>
   (value) => {

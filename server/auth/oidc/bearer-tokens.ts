@@ -44,7 +44,6 @@ export class BearerTokens {
     this.#deps = deps;
   }
 
-  /** Whether an issuer is set. */
   get isOn(): boolean {
     return this.#deps.settings() !== undefined;
   }

@@ -4,7 +4,6 @@ import type { Client } from '../client.ts';
 import { pathOf, volumesOf } from '../kind-paths.ts';
 import { migrate, operationOf, type MigrationMode } from './two-servers.ts';
 
-/** One volume on one server. */
 export interface VolumeAt {
   readonly client: Client;
   readonly pool: string;

@@ -33,11 +33,9 @@ export interface ExecOptions {
 export interface ExecSession {
   /** The exit code (126 and 127: the command could not be run; 128+n: signal n ended it), once all output was written. */
   readonly exited: Promise<number>;
-  /** Bytes of output so far. */
   readonly outputBytes: () => number;
   resize(size: TerminalSize): void;
   signal(number: number): void;
-  /** Kills the command. */
   close(): void;
 }
 

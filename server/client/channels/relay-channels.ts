@@ -7,7 +7,6 @@ const maxWaitingBytes = 1024 * 1024;
 
 interface End {
   readonly open: (name: string) => WebSocket;
-  /** The names of its channels. */
   readonly names: readonly string[];
 }
 

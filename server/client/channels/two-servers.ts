@@ -101,7 +101,6 @@ export function operationOf(reply: { readonly operation?: Operation }, path: str
   throw new ClientError('badReply', `POST ${path}: the answer is no operation`);
 }
 
-/** The address of the operation for the other server. */
 async function addressOf(client: Client, operation: Operation, signal: AbortSignal | undefined): Promise<object> {
   const { environment } = (await client.server(signal)).metadata;
   const address = environment?.addresses[0];

@@ -63,7 +63,6 @@ export interface BackupImport {
   /** Overrides the name in the backup. */
   readonly pool?: string;
   readonly name?: string;
-  /** Cluster member to make it on. */
   readonly target?: string;
   /** Allows a backup that grants access to the host: privileged, paths of the host, raw.* and the like. */
   readonly allowHostAccess?: boolean;

@@ -9,7 +9,6 @@ import { header, parseReply, prefixedHeader, type Headers, type Reply } from '..
 export interface FileAttributes {
   readonly uid?: number;
   readonly gid?: number;
-  /** Permission bits. */
   readonly mode?: number;
 }
 

@@ -1,7 +1,6 @@
 // Counts the bytes of an upload as they are sent.
 import { Readable } from 'node:stream';
 
-/** Called as bytes are sent, with the running total. */
 export type OnSent = (sentBytes: number, totalBytes: number) => void;
 
 /** Counts nothing without a listener, or if the total is unknown. */

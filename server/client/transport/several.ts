@@ -6,7 +6,6 @@ import type { ExchangeLimits, WholeReply } from './exchange.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import type { BearerSource, RawCall, RawReply, Transport } from './transport.ts';
 
-/** The part of a transport that a client needs. */
 export type Link = Pick<Transport, 'endpoint' | 'bearer' | 'request' | 'exchange' | 'openSocket' | 'close'>;
 
 const failures = new WeakMap<object, Endpoint>();

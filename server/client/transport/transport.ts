@@ -101,7 +101,6 @@ export class Transport {
     return ended === undefined ? reply : reply.finally(ended);
   }
 
-  /** A websocket that is still connecting. */
   openSocket(path: string): WebSocket {
     const { endpoint } = this;
     const createConnection =

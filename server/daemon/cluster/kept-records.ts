@@ -36,7 +36,6 @@ export class RecordKeeper {
     this.#writing = this.#writing.then(() => this.#write());
   }
 
-  /** Resolves when everything is written. */
   async close(): Promise<void> {
     await this.#writing;
     await this.#write();

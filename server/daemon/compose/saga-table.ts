@@ -44,7 +44,6 @@ import type { ContainerView } from '../../services/shared/container-view.ts';
 import type { IdMaps } from '../../services/containers/shared/id-maps.ts';
 import type { ImageUsers } from '../../services/images/image-users.ts';
 
-/** Dependencies of the sagas. */
 export interface SagaDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;

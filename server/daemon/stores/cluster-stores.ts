@@ -16,7 +16,6 @@ import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 
 export interface ClusterStoresDeps {
   readonly stateDir: string;
-  /** The etcd configured for the cluster. */
   readonly configured: EtcdChoice | undefined;
   readonly own: OwnEtcd;
   readonly keys: ClusterKeys;

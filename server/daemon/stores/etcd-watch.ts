@@ -59,7 +59,6 @@ interface ProgramLookDeps {
 /** How often a missing program is looked for. */
 const programEveryMs = 60_000;
 
-/** Whether this host has the program etcd. */
 export class ProgramLook {
   readonly #deps: ProgramLookDeps;
   #missing: string | undefined;

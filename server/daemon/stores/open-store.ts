@@ -27,7 +27,6 @@ export interface OpenStoreOptions {
   readonly membership: Membership | undefined;
   /** Such a host's keys of the cluster. */
   readonly keys: ClusterKeysAtStart;
-  /** The release of this daemon. */
   readonly release: string;
   /** Called if the store of a cluster does not answer at first; its result is called once it does. */
   readonly serveWhileWaiting?: ((number: number) => Promise<() => Promise<void>>) | undefined;

@@ -133,7 +133,6 @@ export class OwnEtcd {
     return [...this.ownWarnings, ...this.storeWarnings];
   }
 
-  /** Warnings about the etcd of this host. */
   get ownWarnings(): readonly string[] {
     const { missing } = this.#program;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];

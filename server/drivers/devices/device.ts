@@ -5,7 +5,6 @@ import { type DeviceParts, type IdMapEntry, noParts } from '../device-parts.ts';
 import type { HostPaths } from './host-paths.ts';
 import type { ProxyRun } from './proxy/proxy-plan.ts';
 
-/** A volume of a storage pool on this host. */
 export interface HostVolume {
   readonly path: string;
   /** Whether files of 0:0 on disk belong to the container's root. */
@@ -15,7 +14,6 @@ export interface HostVolume {
 }
 
 export interface DeviceContext {
-  /** Device name in the container. */
   readonly device: string;
   readonly properties: ConfigMap;
   /** Immutable id of the container; stable host names are derived from it. */

@@ -36,7 +36,6 @@ async function contentDamage(image: StoredImage, signal: AbortSignal): Promise<s
     : describe(image, `the content of ${image.metadataPath} has the fingerprint ${found}`);
 }
 
-/** How a daemon checks for damage. */
 export interface DamageCheck {
   readonly bySize: (image: StoredImage) => Promise<string | undefined>;
   readonly byContent: (image: StoredImage, signal: AbortSignal) => Promise<string | undefined>;

@@ -6,7 +6,6 @@ export interface ByteReader {
   take(size: number, what: string): Promise<Buffer | undefined>;
   /** Between 1 and `size` bytes, as they arrive. The end of the stream: Invalid. */
   some(size: number, what: string): Promise<Buffer>;
-  /** Skips `size` bytes without keeping them. */
   skip(size: number, what: string): Promise<void>;
   /** Bytes taken and skipped so far. */
   position(): number;

@@ -15,7 +15,6 @@ export interface WantedInterface {
   readonly subnets: readonly WantedSubnet[];
 }
 
-/** A container with interfaces in MAAS subnets. */
 export interface WantedDevice {
   readonly uuid: string;
   readonly hostname: string;
@@ -26,7 +25,6 @@ export interface WantedDevice {
 
 export interface RegistrationPlace {
   readonly maas: Maas;
-  /** Name of this host in MAAS. */
   readonly machine: string;
   /** Identifies this daemon. */
   readonly tag: string;

@@ -76,7 +76,6 @@ export async function nftApply(what: string, ruleset: string, signal?: AbortSign
   }
 }
 
-/** All interfaces of the host. */
 export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
   return parseLinks(await dump(['-j', '-d', '-s', 'addr', 'show'], signal));
 }

@@ -11,7 +11,6 @@ export interface OvsBridge {
   readonly ports: readonly string[];
 }
 
-/** Undefined: Open vSwitch has no bridge of that name. */
 export async function readOvsBridge(name: string): Promise<OvsBridge | undefined> {
   if (!(await isOvsBridge(name))) return undefined;
   const what = `read the bridge ${name}`;

@@ -20,7 +20,6 @@ export interface SimNetworkFault extends InjectedFault<SimNetworkOperation> {
 export class SimNetworkFaults {
   readonly #faults = new SimFaultList<SimNetworkFault>();
 
-  /** Returns a function that removes the fault. */
   inject(fault: SimNetworkFault): () => void {
     return this.#faults.inject(fault);
   }

@@ -28,7 +28,6 @@ export interface SimNetworkDeps {
   readonly random?: () => number;
 }
 
-/** The driver, and what the simulated clients on its networks see. */
 export interface SimNetwork extends NetworkDriver {
   readonly name: 'sim';
   readonly faults: SimNetworkFaults;

@@ -24,7 +24,6 @@ export interface StreamImage {
   readonly serial: string;
 }
 
-/** Paths of the documents that list images. */
 export function parseStreamIndex(document: unknown): readonly string[] {
   return entriesOf(mapOf(document)['index'])
     .map(([, entry]) => mapOf(entry))

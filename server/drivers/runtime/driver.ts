@@ -31,7 +31,6 @@ export interface RunConfig {
   readonly startUntilFile?: string;
 }
 
-/** A device of a running container: its properties and its parts. */
 export interface Plug extends DeviceParts {
   readonly device: string;
   readonly properties: Readonly<Record<string, string>>;
@@ -130,7 +129,6 @@ export interface RuntimeMetrics {
     readonly swap_usage_peak: number;
   };
   readonly network: Readonly<Record<string, InterfaceState>>;
-  /** Detailed usage, read when called. */
   usage(): ContainerUsage;
 }
 

@@ -71,7 +71,6 @@ export type SnapshotSource =
   | { readonly kind: 'copy'; readonly from: SnapshotRef }
   | { readonly kind: 'tree'; readonly path: string };
 
-/** A volume as it is now, or a snapshot of it. */
 export interface TreeRef {
   readonly volume: VolumeRef;
   readonly snapshot?: string;
@@ -125,7 +124,6 @@ export interface StorageCapabilities {
   readonly cheapCopies: boolean;
   /** Volumes can be limited in size; see `canLimit`. */
   readonly quotas: boolean;
-  /** Volumes can have snapshots. */
   readonly snapshots: boolean;
   /** Each volume has a file system of its own, which is synced alone. */
   readonly ownFileSystems?: boolean;

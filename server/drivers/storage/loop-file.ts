@@ -35,7 +35,6 @@ export async function makeLoopFile(file: string, bytes: number): Promise<void> {
   await exec(['truncate', `--size=${bytes}`, file]);
 }
 
-/** The loop device of the file; attaches one if needed. */
 export async function attachedLoop(file: string): Promise<string> {
   const [device] = await loopsOn(file);
   return device ?? (await exec(['losetup', '--find', '--show', file])).stdout.trim();

@@ -27,7 +27,6 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** Everything in it, directories before what is in them. */
 interface TreePaths {
   readonly files: string[];
   readonly directories: string[];

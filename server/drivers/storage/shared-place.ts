@@ -7,10 +7,8 @@ import { syncDirectory, writeDurably } from '../../lib/durable-files.ts';
 import { DriverError } from '../driver-error.ts';
 import type { PoolSpec } from './driver.ts';
 
-/** The part of this host in its cluster. */
 export interface ClusterPart {
   readonly id: string;
-  /** The number of this member. */
   readonly member: number;
 }
 

@@ -66,7 +66,6 @@ function withOwners(header: Buffer, records: readonly string[], ownerOf: OwnerOf
 }
 
 interface ByteQueue {
-  /** Exactly `size` bytes, in memory. */
   take(size: number): Promise<Buffer>;
   /** At least one byte, at most `size`. */
   some(size: number): Promise<Buffer>;

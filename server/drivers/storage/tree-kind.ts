@@ -100,6 +100,5 @@ export interface TreeKind {
   };
 }
 
-/** Runs `use` while the files of the tree are there. */
 export const withFiles = <T>(kind: TreeKind, path: string, use: () => Promise<T>): Promise<T> =>
   kind.withFiles === undefined ? use() : kind.withFiles(path, use);

@@ -4,9 +4,7 @@ import { lstat, readdir, rename } from 'node:fs/promises';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
 export interface TreeNames {
-  /** Whether the name is taken. */
   has(path: string): Promise<boolean>;
-  /** Whether the name is that of a tree. */
   isTree(path: string): Promise<boolean>;
   /** Names of the trees right in a folder. A folder that is not there is empty, or an error with the code ENOENT. */
   treesIn(folder: string): Promise<readonly string[]>;

@@ -35,7 +35,6 @@ export interface TreeStaging {
   caughtUp(root?: string): Promise<void>;
   /** As above, and waits for removals too. False if there were none. */
   settled(root?: string): Promise<boolean>;
-  /** Whether a removal is running. */
   isRemoving(root: string): boolean;
 }
 

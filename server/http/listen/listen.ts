@@ -40,7 +40,6 @@ export interface TlsListenerDeps extends ListenerDeps {
   readonly log: Pick<Log, 'warn'>;
   /** The limits shared by all network listeners. */
   readonly connections: Connections;
-  /** The longest time for a handshake. */
   readonly handshakeMs?: number;
   /** The certificate for other members of the cluster, and whether a certificate (DER) is a member's. */
   readonly members?: {

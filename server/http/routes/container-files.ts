@@ -107,7 +107,6 @@ function fileHeaders(path: Buffer): Record<string, string> {
   };
 }
 
-/** Answers with bytes in memory. */
 export function bytesReply(headers: Readonly<Record<string, string>>, bytes: Buffer): RouteReply {
   const stream = Readable.from(bytes.length === 0 ? [] : [bytes]);
   return { kind: 'stream', headers: { ...headers, 'content-length': String(bytes.length) }, stream };

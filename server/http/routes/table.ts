@@ -65,7 +65,6 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
 export interface RouteEdge {
   readonly cluster: Cluster;
   readonly operations: Operations;
-  /** Where uploads are stored. */
   readonly dirs: { readonly backups: string; readonly images: string };
   readonly dialect: Pick<Dialect, 'name' | 'headerPrefix'>;
   /** Closes what the client with this certificate has open; the socket is the request's own. */

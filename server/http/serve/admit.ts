@@ -17,7 +17,6 @@ export interface Exchange {
 
 export interface AdmittedRequest extends Exchange {
   readonly identity: Identity;
-  /** The project that the request names. */
   readonly project: string;
   readonly query: Readonly<Record<string, string>>;
 }

@@ -22,7 +22,6 @@ export interface AppDeps extends AnswerDeps {
   readonly refusal: (endpoint: Endpoint) => AppError | undefined;
   /** Throws AppError notFound if there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
-  /** What a restricted caller may know. */
   readonly sightOf: (caller: Caller) => Sight;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** Records spans of requests; absent: tracing is off. */
@@ -31,7 +30,6 @@ export interface AppDeps extends AnswerDeps {
   readonly countAnswer: (endpoint: string, status: number) => void;
   /** Anyone may read metrics: the current core.metrics_authentication. */
   readonly isMetricsOpen: () => boolean;
-  /** The current core.https_allowed_origin. */
   readonly allowedOrigin: () => string;
   /** Records that the client with this certificate, or this user, started the operation, which ends when it is no longer trusted. */
   readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;

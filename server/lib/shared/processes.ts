@@ -9,7 +9,6 @@ export interface ProcessFacts {
   readonly isZombie: boolean;
 }
 
-/** Undefined if there is no such process. */
 export function readProcess(pid: number): ProcessFacts | undefined {
   const text = readProc(`${pid}/stat`);
   if (text === undefined) return undefined;

@@ -1,7 +1,6 @@
 // Changes headers of tar archives: the checksum, and the size with the content that follows. Pure.
 const blockBytes = 512;
 
-/** The header with its checksum updated. */
 export function sealed(header: Buffer): Buffer {
   header.fill(' ', 148, 156);
   const sum = header.reduce((total, byte) => total + byte, 0);

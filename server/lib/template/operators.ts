@@ -38,7 +38,6 @@ export function divisor(value: Value): number {
 
 export const divided = (left: Value, right: Value): number => numberOf(left) / divisor(right);
 
-/** The cost of one pass over a value. */
 export function weightOf(value: Value): number {
   if (typeof value === 'string') return value.length;
   if (Array.isArray(value)) return value.length * 16;

@@ -39,7 +39,6 @@ export class Budget {
 
 const maxListDepth = 20;
 
-/** The text form in the output. */
 export function textOf(value: Value, budget: Budget, depth = 0): string {
   if (typeof value === 'string') return value;
   if (value === null || value instanceof Callable) return '';

@@ -113,7 +113,6 @@ export class EtcdProcess {
     }
   }
 
-  /** One run of the program, to its end. */
   async #run(program: EtcdProgram, start: EtcdStart): Promise<EndReason> {
     const [file = program.path, ...args] = mortal([
       program.path,

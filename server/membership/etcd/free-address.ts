@@ -1,7 +1,6 @@
 // A port that nothing listens at.
 import { createServer } from 'node:net';
 
-/** A free address of the loopback interface. */
 export function freeAddress(): Promise<string> {
   return new Promise((resolve, reject) => {
     const server = createServer();

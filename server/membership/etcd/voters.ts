@@ -24,7 +24,6 @@ export function etcdVoters(members: readonly EtcdCandidate[], max = 3): EtcdRole
   return { voters: ranked.slice(0, count), learner: ranked.length === 2 ? ranked[1] : undefined };
 }
 
-/** One etcd of the cluster, as etcd reports it. */
 export interface EtcdMember {
   readonly id: string;
   /** Empty until its first start. */

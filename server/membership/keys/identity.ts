@@ -30,7 +30,6 @@ export class MemberIdentity {
     return this.#current;
   }
 
-  /** Reads the pair of this membership, or makes it. */
   async ensure(now = new Date()): Promise<MemberPair> {
     this.#current ??= (await readMemberPair(this.#stateDir)) ?? (await this.#make(now));
     return this.#current;

@@ -10,7 +10,6 @@ import { replaceConfig } from '../shared/patch.ts';
 import { Definitions } from './definitions.ts';
 import type { Realisation } from './definition-parts.ts';
 
-/** The relevant parts of a request. */
 interface MemberRequest {
   readonly isForwarded?: boolean;
   readonly query: object;

@@ -19,7 +19,6 @@ export interface Realisation {
   readonly what: string;
   readonly kind: 'poolDefinitions' | 'networkDefinitions';
   readonly keys: MemberKeys;
-  /** This member's part; undefined: none. */
   readonly here: (name: string) => (Part & { readonly isReady: boolean }) | undefined;
   readonly of: (member: number, name: string) => Part | undefined;
   readonly create: (member: Member, name: string, type: string, part: Part) => Promise<void>;
@@ -106,7 +105,6 @@ export const partOf = (definition: DefinitionDocument, number: number): Part => 
   description: definition.description,
 });
 
-/** The error of a member, with its name. */
 export const ofMember = (name: string, error: unknown): Error => {
   if (name === '') return error instanceof Error ? error : new Error(String(error));
   return errors.badRequest(`On the cluster member ${name}: ${errorText(error)}`);

@@ -39,7 +39,6 @@ export class Definitions {
     return document?.state === 'deleted' ? undefined : document;
   }
 
-  /** Names of the members that have it. */
   locations(name: string): readonly string[] {
     return this.#holders(name).map((member) => member.name);
   }
@@ -233,7 +232,6 @@ export class Definitions {
     );
   }
 
-  /** Members that have it. */
   #holders(name: string): readonly Member[] {
     return this.#members.list().filter(({ number }) => this.#partOf(number, name) !== undefined);
   }

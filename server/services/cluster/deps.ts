@@ -76,7 +76,6 @@ export interface ClusterUseCaseDeps extends Pick<
   readonly images: Pick<MemberImages, 'fetchAllOf'>;
   /** The role of the member at this address in keeping the records; undefined: unknown, or other hosts keep them. */
   readonly etcdRoleOf: (address: string) => 'vote' | 'copy' | 'none' | undefined;
-  /** The release of this daemon. */
   readonly version: string;
   /** Opens the listener for the other members at this address, or closes it. */
   readonly listen: (address: string | undefined) => Promise<void>;

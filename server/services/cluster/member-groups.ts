@@ -28,7 +28,6 @@ export class MemberGroups {
     this.#deps = deps;
   }
 
-  /** None outside a cluster. */
   names(): readonly string[] {
     if (!this.#deps.cluster.isOn) return [];
     return [...new Set([defaultGroup, ...this.#deps.records.memberGroups.list().map(({ name }) => name)])].toSorted();

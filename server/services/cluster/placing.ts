@@ -60,7 +60,6 @@ export class Placing {
     return place.isHere ? undefined : place;
   }
 
-  /** Whether the project has limits or restrictions. */
   isLimited(project: string): boolean {
     return isLimited(this.#deps.records.projects.get(project)?.document.config ?? {});
   }
@@ -157,7 +156,6 @@ interface PlacedContainer {
   readonly document: ContainerDocument;
 }
 
-/** A container of any member. */
 export function containerAnywhere(
   { records, cluster }: Pick<PlacingDeps, 'records' | 'cluster'>,
   name: string,

@@ -4,7 +4,6 @@ import { compareVersions } from '../../api/text/compare-versions.ts';
 import type { MemberDocument } from '../../records/cluster-documents.ts';
 
 interface ReleasesDeps extends Pick<ServiceParts, 'records' | 'log'> {
-  /** The release of this daemon. */
   readonly release: string;
 }
 

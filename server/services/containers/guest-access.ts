@@ -48,7 +48,6 @@ export class GuestAccess {
     });
   }
 
-  /** The mount for the start of this container. */
   mounts(entry: ContainerEntry): readonly MountRun[] {
     return isWanted(this.#deps.view.expanded(entry).config) ? [this.#mountOf(guestOf(entry))] : [];
   }

@@ -31,7 +31,6 @@ export class Aliases {
     return this.#of(project).map(render);
   }
 
-  /** Aliases that the project uses. */
   #of(project: string): readonly Entry<AliasDocument>[] {
     const { records } = this.#deps;
     return ofProject(records.aliases.list(), projectWith(records, project, 'features.images'));

@@ -31,7 +31,6 @@ export interface ImageStoreDeps extends Pick<
   readonly members: OtherCopies;
 }
 
-/** The lock of the record with this qualified name. */
 export const imageLock = (image: string): string => `image/${image}`;
 
 /** The lock of the files that all projects share; taken after the lock of a record, which also sorts first. */

@@ -74,7 +74,6 @@ export class ImagePulls {
     return this.keep(caller, image, sourceOf(caller, remote, image), wish, report, signal);
   }
 
-  /** The same for an image already found. */
   async keep(
     caller: Caller,
     image: RemoteImage,

@@ -246,7 +246,6 @@ export class MemberImages {
     return this.#deps.records.images.get(image)?.document.lifecycle === 'ready';
   }
 
-  /** The other members that have it. */
   #others(image: string): readonly Member[] {
     const { records, cluster } = this.#deps;
     return otherHolders(records, image).flatMap(({ member }) => cluster.members.byNumber(member) ?? []);

@@ -5,7 +5,6 @@ import type { Records } from '../../records/records.ts';
 import { contentsOf } from './contents-of.ts';
 import { RecordView } from './view.ts';
 
-/** The project exists. */
 export function stateOf(records: Records, project: string): ProjectState {
   const contents = contentsOf(new RecordView(records, []), project);
   if (contents === undefined) return { resources: {} };

@@ -3,7 +3,6 @@ import type { Documents, Kind } from '../../records/documents.ts';
 import type { OtherMembers } from '../../records/other-members.ts';
 import type { Changes, Collection, Records } from '../../records/records.ts';
 
-/** One member's records. */
 export interface RecordPart {
   get<K extends Kind>(kind: K, name: string): Documents[K] | undefined;
   list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[];

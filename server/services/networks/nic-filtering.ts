@@ -12,7 +12,6 @@ import { leaseRanges } from '../../drivers/network/ranges.ts';
 
 export const ipFamilies = [4, 6] as const;
 
-/** The config key of an address reserved for a nic. */
 export const reservedKey = (device: string, family: IpFamily): string => `volatile.${device}.ipv${family}.address`;
 
 /** The nic's permanent address: its own property, or a reserved one; empty if it has none. */
@@ -22,7 +21,6 @@ export function fixedAddress(device: string, properties: ConfigMap, config: Conf
 }
 
 export interface FilterFacts {
-  /** Config of the container's project. */
   readonly project: ConfigMap;
   /** Config of the container, including reserved addresses. */
   readonly config: ConfigMap;
@@ -65,7 +63,6 @@ export interface Reservation {
   readonly hwaddr: string;
   /** The previous reservation, and its DHCP client's lease: kept if it still fits. */
   readonly wanted: readonly string[];
-  /** Addresses of other nics. */
   readonly taken: ReadonlySet<string>;
 }
 

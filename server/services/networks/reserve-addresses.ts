@@ -20,7 +20,6 @@ export interface ReserveDeps {
   readonly locks: KeyedMutex;
 }
 
-/** The container's devices for a start. */
 export function runDevices(
   records: Records,
   container: string,

@@ -11,7 +11,6 @@ import {
 import type { Records } from '../../records/records.ts';
 import { volumeIdOf } from '../../records/record-names.ts';
 
-/** One object of a project. */
 export interface ProjectObject {
   readonly label: 'container' | 'image' | 'image alias' | 'profile' | 'volume';
   /** The name that users see. */

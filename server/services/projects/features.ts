@@ -34,6 +34,5 @@ export function configProblems(config: ConfigMap, previous: ConfigMap = {}): rea
   return [...projectConfigProblems(changed), ...refused];
 }
 
-/** Features that only one of the configs has. */
 export const changedFeatures = (before: ConfigMap, after: ConfigMap): readonly string[] =>
   featureKeys.filter((key) => isTrue(before[key]) !== isTrue(after[key]));

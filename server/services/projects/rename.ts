@@ -69,7 +69,6 @@ function check({ records, runtime, sagas }: RenameProjectDeps, project: string):
     throw errors.unavailable(`A change of the container ${plainName(undone)} is still being undone; try again`);
 }
 
-/** The locks of all lockable objects in the project. */
 function locksOf({ records }: RenameProjectDeps, project: string): readonly string[] {
   const volumes = records.volumes
     .list()

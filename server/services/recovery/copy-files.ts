@@ -35,7 +35,6 @@ export async function writeCopy(directory: string, record: RecordName, text: str
 export const removeCopy = (directory: string, record: RecordName): Promise<void> =>
   rm(pathOf(directory, record), { force: true });
 
-/** Undefined: there is none. */
 export async function copyText(directory: string, record: RecordName): Promise<string | undefined> {
   return readIfThere(pathOf(directory, record));
 }

@@ -5,7 +5,6 @@ import type { Documents } from '../../records/documents.ts';
 import { ownedKey, ownedName, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { copiedKinds, type CopiedKind, type CopiedRecord } from './copied-records.ts';
 
-/** A pool's contents on its disk. */
 export interface PoolContent {
   readonly pool: string;
   readonly copies: readonly { readonly record: CopiedRecord; readonly writtenMs: number }[];

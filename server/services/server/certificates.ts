@@ -202,7 +202,6 @@ export class Certificates {
     return this.#change(caller, prefix, ifMatch, { ...body, type: body.type ?? '', name: body.name ?? '' });
   }
 
-  /** Like put. */
   patch(
     caller: Caller,
     prefix: string,

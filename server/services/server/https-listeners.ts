@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** A TLS listener as this room sees it. */
 export interface AddressListener {
   readonly address: string | undefined;
   /** undefined or empty: none. */
@@ -16,7 +15,6 @@ export interface DialectListener {
   readonly fixed?: string;
 }
 
-/** What the config of the server says. */
 export interface ListenerConfig {
   readonly address: string;
   readonly dialect: string;

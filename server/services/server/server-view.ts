@@ -16,10 +16,8 @@ import type { Pools } from '../storage/pools.ts';
 
 export interface ServerViewDeps extends Pick<ServiceParts, 'records' | 'runtime'> {
   readonly pools: Pools;
-  /** The certificate shown to clients. */
   readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
   readonly loop: { readonly figures: LoopFigures };
-  /** The daemon runs unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
   readonly cluster: { readonly isOn: boolean; readonly ownName: string };
   /** Why writes are refused now. */

@@ -100,7 +100,6 @@ export class ContainerView {
     return this.#render(entry, this.statusCode(entry.name), this.#deps.places?.ownName ?? 'none');
   }
 
-  /** A container of another member of the cluster. */
   renderOther(entry: OtherEntry<ContainerDocument>): Container {
     const { members } = this.#deps.places ?? noPlaces;
     return this.#render(entry, members.statusOf(entry.member, entry.name), members.nameOf(entry.member));

@@ -26,7 +26,6 @@ export function expand(
   return { config, devices };
 }
 
-/** The network of a nic with these properties, if any. */
 export function nicNetwork(device: ConfigMap): string | undefined {
   if (!isNic(device)) return undefined;
   const { parent } = resolveDevice(device);
@@ -34,12 +33,10 @@ export function nicNetwork(device: ConfigMap): string | undefined {
   return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
 }
 
-/** The networks of all nics among the devices. */
 export function nicNetworks(devices: DeviceMap): readonly string[] {
   return [...new Set(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []))];
 }
 
-/** Names of pools that devices refer to. */
 export function devicePools(devices: DeviceMap): readonly string[] {
   const pools = Object.values(devices)
     .filter(isDisk)
@@ -47,7 +44,6 @@ export function devicePools(devices: DeviceMap): readonly string[] {
   return pools.filter((pool): pool is string => pool !== undefined && pool !== '');
 }
 
-/** Custom volumes that devices attach. */
 export function attachedVolumes(devices: DeviceMap): readonly { readonly pool: string; readonly name: string }[] {
   return Object.values(devices).flatMap((device) => {
     const { pool = '', source = '' } = device;

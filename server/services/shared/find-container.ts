@@ -26,5 +26,4 @@ export function anyContainer(records: Records, name: string): ContainerEntry {
 const notHere = (records: Records, name: string): AppError =>
   records.others.get('containers', name) === undefined ? errors.notFound('container', name) : errors.moved(name);
 
-/** The key of a container's lock. */
 export const lockOf = (name: string): string => `container/${name}`;

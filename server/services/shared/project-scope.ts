@@ -15,7 +15,6 @@ export function projectWith(records: Pick<Records, 'projects'>, project: string,
   return config !== undefined && !isTrue(config[feature]) ? defaultProject : project;
 }
 
-/** The profile of that name for objects of the project. */
 export const profileIn = (records: Records, project: string, name: string): string =>
   qualifiedName(projectWith(records, project, 'features.profiles'), name);
 
@@ -30,7 +29,6 @@ export const imageIn = (records: Records, project: string, fingerprint: string):
   qualifiedName(projectWith(records, project, 'features.images'), fingerprint);
 export const aliasIn = imageIn;
 
-/** The custom volume of that name for objects of the project. */
 export const volumeIn = (records: Records, project: string, name: string): string =>
   qualifiedName(projectWith(records, project, 'features.storage.volumes'), name);
 

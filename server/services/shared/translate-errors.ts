@@ -22,7 +22,6 @@ export function toAppError(error: unknown): AppError {
   return as('internal', error instanceof Error ? error : new Error(String(error)));
 }
 
-/** The same error with readable names. */
 export function readableError(error: AppError, readable: (text: string) => string): AppError {
   const details = error.details.map((detail) => ({ ...detail, message: readable(detail.message) }));
   return new AppError(error.code, readable(errorText(error)), { details });

@@ -7,7 +7,6 @@ import type { Entry, Records } from '../../records/records.ts';
 export const isUnpackedIn = ({ unpackedIn }: ImageDocument, pool: string): boolean =>
   unpackedIn === undefined || unpackedIn.includes(pool);
 
-/** Images of all projects whose copies are in the pool. */
 export function unpackedImages(
   records: Pick<Records, 'images'>,
   pool: string,

@@ -5,7 +5,6 @@ import type { SagaContext, SagaStep } from '../../operations/saga.ts';
 import type { Pools } from './pools.ts';
 
 export interface Filling<P> {
-  /** Makes the volume. */
   readonly fill: (params: P, context: SagaContext) => Promise<void>;
   /** The saga fails if the volume already holds more than its size. */
   readonly mustFit?: boolean;

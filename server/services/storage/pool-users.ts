@@ -34,7 +34,6 @@ export function refuseUsedPool(records: Records, name: string): void {
   if (users.length > 0) throw errors.inUse('storage pool', name, users);
 }
 
-/** URLs of snapshots of the pool's containers. */
 export function snapshotsInPool(records: Records, name: string): readonly string[] {
   return records.containers
     .list()

@@ -34,7 +34,6 @@ export const filesAt = <T>(driver: StorageDriver, path: string, use: () => Promi
 
 export const poolLock = (name: string): string => `pool/${name}`;
 
-/** The driver's description of a pool. */
 export const poolSpec = (name: string, { driver, config }: PoolDocument): PoolSpec => ({
   name,
   driver,
@@ -48,7 +47,6 @@ export class Pools {
     this.#deps = deps;
   }
 
-  /** Names of the drivers for new pools. */
   drivers(): readonly string[] {
     return Object.keys(this.#deps.drivers).toSorted();
   }
@@ -161,7 +159,6 @@ export class Pools {
     return driver.listVolumes(pool);
   }
 
-  /** The source for copying a volume, or its snapshot, into `to`. */
   copySource(from: string, volume: VolumeRef, snapshot: string | undefined, to: string): CopySource {
     if (from === to) return { kind: 'copy', from: volume, ...(snapshot === undefined ? {} : { snapshot }) };
     const { driver, pool } = this.use(from);

@@ -18,7 +18,6 @@ export interface VolumesDeps extends Pick<
   'records' | 'runtime' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
 > {
   readonly pools: Pools;
-  /** The directory of backup files. */
   readonly backupsDir: string;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;

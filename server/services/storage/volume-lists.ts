@@ -36,7 +36,6 @@ export function describedVolume(
   return { description, config: { ...config, ...(size === undefined || size === '' ? {} : { size }) } };
 }
 
-/** A volume by its qualified name. */
 interface VolumeName {
   readonly type: VolumeType;
   readonly name: string;

@@ -5,7 +5,6 @@ import type { Records } from '../../records/records.ts';
 import { customUrl } from '../shared/volume-urls.ts';
 import type { WarningEntity } from './next-warning.ts';
 
-/** A container with a record on this member. */
 export function warnedContainer(records: Pick<Records, 'containers'>, name: string): WarningEntity {
   return withUuid('containers', name, records.containers.get(name)?.document.uuid);
 }

@@ -6,7 +6,6 @@ import { endpointText, type ProxyRun } from './proxy-plan.ts';
 export class SimProxies implements ProxyKeeper {
   readonly #open = new Map<string, Map<string, ProxyRun>>();
 
-  /** The forwards of a container, by device. */
   of(container: string): Readonly<Record<string, ProxyRun>> {
     return Object.fromEntries(this.#open.get(container) ?? []);
   }

@@ -8,7 +8,6 @@ import { DriverError } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
-/** The side of a socket. */
 export interface Side {
   /** Process whose network and files it uses; undefined: the host's. */
   readonly pid: number | undefined;

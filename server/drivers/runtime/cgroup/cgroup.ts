@@ -59,7 +59,6 @@ export function groupDir(tree: CgroupTree, controller: string, group: string): s
   return root === undefined ? undefined : `${root}/${group}`;
 }
 
-/** Every directory that `group` may have, in all hierarchies. */
 export function allGroupDirs(tree: CgroupTree, group: string): readonly string[] {
   return [...new Set([...tree.roots.values()].map((root) => `${root}/${group}`))];
 }

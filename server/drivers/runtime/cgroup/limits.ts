@@ -135,7 +135,6 @@ export function cgroup1Values(limits: CgroupLimits, host: HostFacts, unset: bool
   return values;
 }
 
-/** The same for cgroup v2. */
 export function cgroup2Values(limits: CgroupLimits, unset: boolean): readonly CgroupValue[] {
   const { values, put } = collected(unset);
   const { cpuTime, memory } = limits;

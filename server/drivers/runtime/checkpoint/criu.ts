@@ -46,7 +46,6 @@ export class CriuProbe {
     return ability.ok ? toolsBeside(criu) : ability;
   }
 
-  /** The settings that this CRIU supports. */
   async settings(criu: string, wanted: CriuSettings = {}): Promise<string> {
     return criuSettings(wanted, (await this.#ask(criu)).skipsNetworkLock);
   }

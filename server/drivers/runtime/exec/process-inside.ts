@@ -49,7 +49,6 @@ export function killBelow(pid: number): boolean {
   return children.length > 0;
 }
 
-/** SIGKILL to a process and to all its descendants. */
 export function killTree(pid: number): void {
   const below = readChildren(pid);
   sendSignal(pid, constants.signals.SIGKILL);

@@ -16,7 +16,6 @@ import { programEnv } from '../../../lib/program-env.ts';
 export interface GuardNote {
   readonly pid: number;
   readonly startTime: number;
-  /** The names of the containers that it guards. */
   readonly names: readonly string[];
 }
 

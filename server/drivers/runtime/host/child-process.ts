@@ -51,7 +51,6 @@ class Ending {
   }
 }
 
-/** As Node starts it. */
 export class ForkedChild extends Ending implements HostChild {
   readonly #child: ChildProcess;
 

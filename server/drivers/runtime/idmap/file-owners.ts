@@ -37,5 +37,4 @@ export function planOwners(now: OwnersNow, to: IdMap, canMap: boolean): OwnersPl
   return to.length === 0 ? { takeOut } : { takeOut, putIn: to };
 }
 
-/** The map's name in messages. */
 export const mapText = (map: IdMap): string => (map.length === 0 ? 'their own' : `those from ${hostRootIds(map).uid}`);

@@ -44,7 +44,6 @@ export function rangeOfKernelMap(text: string): IdRange | undefined {
   return undefined;
 }
 
-/** The host's ids for containers. */
 export interface HostIds {
   /** The user ids of the default map, which uses all of them. */
   readonly uids: IdRange;

@@ -10,9 +10,7 @@ export interface ReservedIds extends IdRange {
   readonly isolated: boolean;
 }
 
-/** Host ids of another container. */
 export interface TakenIds extends ReservedIds {
-  /** Its name in messages. */
   readonly owner: string;
 }
 

@@ -39,7 +39,6 @@ export class UserNamespaces {
   }
 }
 
-/** The text of a uid_map or gid_map file. */
 export function kernelMap(map: readonly IdMapEntry[], kind: 'uid' | 'gid'): string {
   return map
     .filter((entry) => (kind === 'uid' ? entry.isuid : entry.isgid))

@@ -21,7 +21,6 @@ export interface ExitDeps extends LiveDeps {
   readonly modules: ModulePaths | undefined;
 }
 
-/** The parts of the runtime that exits change. */
 export interface ExitParts {
   readonly running: Map<string, RunningRecord>;
   readonly mutex: KeyedMutex;

@@ -160,7 +160,6 @@ function findLaunchers(paths: LxcPaths, name: string): readonly number[] {
     });
 }
 
-/** Removes what an incompletable start has made. */
 async function endCutStart(deps: RecoverDeps, state: RunningRecord): Promise<void> {
   const { paths, tree, log } = deps;
   const group = paths.group(state.name);

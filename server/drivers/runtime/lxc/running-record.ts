@@ -59,7 +59,6 @@ export const withProcesses = (
   monitorStartTime: monitor?.startTime ?? 0,
 });
 
-/** The record of a completed start. */
 export function started({ starting: _done, ...state }: RunningRecord): RunningRecord {
   return state;
 }

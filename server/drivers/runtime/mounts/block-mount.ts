@@ -4,7 +4,6 @@ import { DriverError } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface BlockMount {
-  /** Path of the block device. */
   readonly source: string;
   /** The kernel's name of it. */
   readonly fileSystem: string;

@@ -9,7 +9,6 @@ import { toHostId } from '../idmap/id-map.ts';
 import { findProgram } from '../host/programs.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 
-/** The path of the newly made node. */
 export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = fileOf(dir, node);
@@ -37,7 +36,6 @@ export function removeNodes(dir: string): void {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** The mount that shows a made node in the container. */
 export const nodeMount = (node: NodeRun, source: string): MountRun => ({
   device: node.device,
   source,

@@ -39,7 +39,6 @@ export function setFilter(nic: NicRun, tag: string): string {
   ]);
 }
 
-/** Removes the filter of a nic, if there is one. */
 export function removeFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const table = filterTable(tag);

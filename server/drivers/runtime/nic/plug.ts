@@ -216,7 +216,6 @@ export async function removeVlan(nic: NicRun, tag: string): Promise<void> {
   await batch('ip', [], [`link delete dev ${name}`]);
 }
 
-/** The settings of a host interface, to restore them later. */
 export function readInterfaceSettings(name: string): InterfaceSettings {
   const read = (file: string): string => readFileSync(`/sys/class/net/${name}/${file}`, 'utf8').trim();
   return { hwaddr: read('address'), mtu: Number(read('mtu')) };

@@ -13,7 +13,6 @@ const protocol = '73';
 const metricOf = (nic: NicRun): string =>
   `${1024 + Number.parseInt(createHash('sha256').update(nic.hostName).digest('hex').slice(0, 5), 16)}`;
 
-/** One route of the host to a container. */
 export interface HostRoute {
   readonly to: string;
   readonly dev: string;
@@ -40,7 +39,6 @@ export function hostRoutes(nic: NicRun): readonly HostRoute[] {
 
 export const isIpv6 = (text: string): boolean => text.includes(':');
 
-/** Arguments of `ip` for one route of an interface. */
 export const routeArguments = (nic: NicRun, action: 'replace' | 'del', route: HostRoute): readonly string[] => [
   isIpv6(route.to) ? '-6' : '-4',
   'route',

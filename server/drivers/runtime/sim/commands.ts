@@ -4,7 +4,6 @@ import { join, posix, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TerminalSize } from '../command.ts';
 
-/** A command's view of its process. */
 export interface SimProcessView {
   readonly rootfs: string;
   readonly hostname: string;

@@ -26,7 +26,6 @@ export interface SimRuntime extends RuntimeDriver {
   readonly faults: SimFaults;
   /** The container shuts itself down. Throws NotFound if it does not run. */
   poweroff(name: string): Promise<void>;
-  /** The container reboots itself. */
   reboot(name: string): Promise<void>;
   limits(name: string): Readonly<Record<string, string>>;
   /** Its current run config, with plugged devices. */

@@ -10,7 +10,6 @@ export interface SimRunningRecord {
   readonly initPid: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** The current limits.*. */
   readonly limits: Readonly<Record<string, string>>;
   /** A stop or reboot while no daemon ran. */
   readonly unseen?: 'stop' | 'reboot';

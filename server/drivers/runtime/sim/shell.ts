@@ -17,7 +17,6 @@ interface ShellState {
 }
 
 export interface ShellProcess extends SimProcessView {
-  /** Sends itself a signal. */
   readonly raise: (signal: number) => void;
 }
 

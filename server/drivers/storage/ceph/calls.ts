@@ -11,7 +11,6 @@ export const clusterOf = ({ config }: Pick<PoolSpec, 'config'>): Cluster => ({
   user: config['ceph.user.name'] || 'admin',
 });
 
-/** The OSD pool of the pool. */
 export const osdPoolOf = ({ name, config }: Pick<PoolSpec, 'name' | 'config'>): string =>
   config['ceph.osd.pool_name'] || name;
 

@@ -152,7 +152,6 @@ const ofCopy = /@[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const imageOf = (snapshot: string): string => snapshot.slice(0, snapshot.lastIndexOf('@'));
 
-/** The snapshots of an image, and which of them have clones. */
 export function snapshotsOf({ images, snapshots }: Images, image: string) {
   const parents = new Set(images.map(({ parent }) => parent));
   return snapshots.filter((each) => imageOf(each) === image).map((name) => ({ name, hasClones: parents.has(name) }));

@@ -30,7 +30,6 @@ const recordsBytes = 64 * 1_048_576;
 /** Objects that an OSD pool still has when each image in it is gone. */
 const empty = new Set([marksObject, 'rbd_directory', 'rbd_info', 'rbd_children', 'rbd_trash', 'rbd_object_map']);
 
-/** Recognizes the OSD pool of a pool of this daemon. */
 const markOf = (root: string, pool: PoolSpec): string => `${poolMark}${tagOf(root, pool)}`;
 
 /** Whether the OSD pool is the user's, and stays when the pool is deleted. */
@@ -133,7 +132,6 @@ async function take(pool: PoolSpec, isFound: boolean, marks: readonly string[]):
     await runCeph(commands.enable(cluster, name), `cannot use the OSD pool ${name} for RBD`);
 }
 
-/** The uses that the OSD pool is marked for. */
 async function applicationsOf(pool: PoolSpec): Promise<readonly string[]> {
   const name = osdPoolOf(pool);
   return applicationsIn(

@@ -18,7 +18,6 @@ const [ours, ofMoment] = ['@', '~'];
 const snapshotsOf = /^(containers|custom)-snapshots$/;
 
 export class CephfsStore implements TreeStore {
-  /** Where the CephFS of the pool is mounted. */
   readonly #mountOf: (pool: PoolSpec) => string;
 
   constructor(mountOf: (pool: PoolSpec) => string) {

@@ -4,7 +4,6 @@
 export const madeTag = 'gantry.made';
 
 const poolTag = 'gantry.pool=';
-/** The tag of a group that a pool is on. */
 export const groupTag = (hash: string): string => `${poolTag}${hash}`;
 /** The tags of pools that a group has; no two pools share one. */
 export const poolTagsOf = ({ tags }: Group): readonly string[] => tags.filter((each) => each.startsWith(poolTag));
@@ -117,7 +116,6 @@ export interface Logical {
   readonly name: string;
   readonly bytes: number;
   readonly tags: readonly string[];
-  /** The thin pool that it is in. */
   readonly pool: string | undefined;
   readonly isThinPool: boolean;
   /** How much of a thin pool is used, from 0 to 100. */

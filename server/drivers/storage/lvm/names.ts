@@ -34,7 +34,6 @@ function readableName(id: string): string | undefined {
   return isClear && !reserved.test(name) && escaped(name).length <= longestReadable ? name : undefined;
 }
 
-/** The tags that the logical volume of that id has. */
 export function tagsFor(id: string): readonly string[] {
   return readableName(id) === undefined ? [`${idTag}${tagText(id)}`] : [];
 }

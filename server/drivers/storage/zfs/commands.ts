@@ -1,7 +1,6 @@
 // The commands of ZFS, and what they print. Pure.
 import { idProperty } from './names.ts';
 
-/** Recognizes the dataset of a pool of this daemon. */
 export const poolProperty = 'gantry:pool';
 /** What the daemon has made itself goes with the pool. */
 export const madeProperty = 'gantry:made';
@@ -96,7 +95,6 @@ export const commands = {
     ...given('-o', { volmode: 'dev', ...values }),
     dataset,
   ],
-  /** The name of the block volume that a device is of. */
   nameOfDevice: (device: string) => ['/lib/udev/zvol_id', device],
   take: (dataset: string, values: Readonly<Record<string, string>>) => [
     'zfs',

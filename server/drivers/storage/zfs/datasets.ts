@@ -31,7 +31,6 @@ export interface TreeDataset extends StoredTree {
   readonly dataset: Dataset;
 }
 
-/** The dataset of the pool. */
 export const datasetOf = ({ name, config }: Pick<PoolSpec, 'name' | 'config'>): string =>
   config['zfs.pool_name'] || name;
 

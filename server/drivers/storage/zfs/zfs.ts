@@ -45,7 +45,6 @@ async function kernelHasZfs(): Promise<boolean> {
 }
 
 export class ZfsTrees extends MountedTrees<TreeDataset> {
-  /** The trees that are block volumes. */
   readonly #blocks: ZvolTrees;
   /** Pools that have had a block volume: in all others none is looked for. */
   readonly #mixed = new Map<string, Promise<boolean>>();

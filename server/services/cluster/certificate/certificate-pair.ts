@@ -40,7 +40,6 @@ export function judgePair(
 
 type Chain = [X509Certificate, ...X509Certificate[]];
 
-/** The chain, or its problem. */
 function chainOf(text: string): Chain | string {
   if (text.trim() === '') return 'is required';
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
@@ -67,7 +66,6 @@ function certificateProblems(certificate: X509Certificate, now: Date): readonly 
   return [];
 }
 
-/** The key, or its problem. */
 function keyOf(text: string): KeyObject | string {
   if (text.trim() === '') return 'is required';
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;

@@ -8,9 +8,7 @@ export interface LostContainer {
   readonly isReady: boolean;
   /** An evacuation stopped it: it starts when its member is restored. */
   readonly isWaiting: boolean;
-  /** The pool of its root volume. */
   readonly pool: string;
-  /** Keys of the custom volumes that it uses. */
   readonly volumes: readonly string[];
   /** The config with profiles applied. */
   readonly config: ConfigMap;

@@ -5,7 +5,6 @@ import type { ClusterAccept, ClusterAccepted } from '../../../api/cluster/cluste
 import { AppError, errors, errorTable, type ErrorCode } from '../../../api/errors.ts';
 import { fingerprintOf } from '../../../auth/identify.ts';
 
-/** The cluster's certificate, or its fingerprint. */
 export interface KnownCluster {
   /** HOST:PORT each; the first that answers is asked. */
   readonly addresses: readonly string[];

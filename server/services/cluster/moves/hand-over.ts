@@ -17,7 +17,6 @@ import { recordsPerTxn, takeOver, type TakeOver } from '../healing/take-over.ts'
 
 type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };
 
-/** The target of a move. */
 export interface MoveTo {
   readonly member: Member;
   readonly name: string;

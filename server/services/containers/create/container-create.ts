@@ -11,7 +11,6 @@ import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface CreateParams extends NewContainer {
   readonly source: VolumeSource;
-  /** Snapshots that a copy includes. */
   readonly copied?: { readonly from: CopyFrom; readonly snapshots: readonly SnapshotEntry[] };
 }
 

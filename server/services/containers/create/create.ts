@@ -129,7 +129,6 @@ interface Origin {
   /** Initial config, devices and profiles of the new container. */
   readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
   readonly locks: readonly string[];
-  /** The qualified name. */
   readonly image?: string;
   readonly from?: CopyFrom;
   readonly written?: RootVolumeDocument | undefined;

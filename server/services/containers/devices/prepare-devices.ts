@@ -66,7 +66,6 @@ function handlerOf(device: string, properties: ConfigMap): DeviceHandler {
   );
 }
 
-/** volatile.* keys that the devices want to keep. */
 export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
   const keys = [...runs].flatMap(([device, run]) =>
     Object.entries(run.volatile).map(([key, value]) => [`volatile.${device}.${key}`, value] as const),

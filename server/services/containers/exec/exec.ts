@@ -88,7 +88,6 @@ const maxWordBytes = 32 * 4096 - 1;
 const tooLong = `is longer than ${maxWordBytes} bytes, the longest argument of a program`;
 const isTooLong = (word: string): boolean => Buffer.byteLength(word) > maxWordBytes;
 
-/** Problems beyond the schema. */
 export function execProblems(body: ExecPost): readonly Problem[] {
   const problems: Problem[] = [];
   const zero = 'must not contain a zero byte';

@@ -124,7 +124,6 @@ async function applyOne(
   await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), options, signal);
 }
 
-/** The variables of image templates. Pure. */
 export function templateContext(
   { name, document }: ContainerEntry,
   { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },

@@ -217,7 +217,6 @@ interface PreparedRun {
   readonly devices: ReadonlyMap<string, DeviceRun>;
   /** volatile.* keys to keep once it runs. */
   readonly volatile: ConfigMap;
-  /** Networks of its nics, managed or not. */
   readonly networks: readonly string[];
 }
 

@@ -28,7 +28,6 @@ export function snapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
   ];
 }
 
-/** Containers whose schedule, own or of a profile, names this minute. */
 function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
   return deps.records.containers
     .list()

@@ -13,7 +13,6 @@ import { readYaml } from '../../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../../api/container/snapshot.ts';
 import type { ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
 
-/** The contents of a backup, in the API's terms. */
 export interface BackupContent extends DescribedContent {
   readonly container: Container;
   readonly project: string;

@@ -15,7 +15,6 @@ export interface BackupOwner {
   readonly kind: 'containers' | 'volumes';
   /** The key of its record. */
   readonly key: string;
-  /** Its name in messages. */
   readonly label: string;
   readonly what: 'container' | 'storage volume';
   readonly project: string;

@@ -169,7 +169,6 @@ function checkOther(member: TarMember, index: BackupIndex): void {
   );
 }
 
-/** Names relative to the part. */
 function inSection(member: TarMember, { prefix }: Section): TarMember {
   const own = `.${member.name.slice(prefix.length)}`;
   if (member.kind !== 'hard link') return { ...member, name: own };

@@ -30,7 +30,6 @@ export type BackupDeps = Pick<
   ContainerDeps,
   'records' | 'runtime' | 'pools' | 'view' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
 > & {
-  /** The directory of the files. */
   readonly dir: string;
 };
 
@@ -105,7 +104,6 @@ export async function writeBackup(
     : hold(() => Promise.resolve()));
 }
 
-/** The files to pack, and their description. */
 interface Packing extends Pick<TarballPlan, 'type' | 'volume' | 'index' | 'snapshots' | 'owners'> {
   readonly pool: string;
 }

@@ -81,7 +81,6 @@ function named(names: readonly ChannelName[], channels: readonly Channel[]): Pee
 export const channelsOf = (live: boolean | undefined): readonly ChannelName[] =>
   live === true ? channelNames : ['control', 'fs'];
 
-/** Fields of a request that describe the operation to dial. */
 export interface DialRequest {
   readonly operation?: unknown;
   readonly certificate?: unknown;

@@ -88,7 +88,6 @@ export async function receiveChanges(
   );
 }
 
-/** A volume that is received with its snapshots. */
 export interface TargetVolume {
   readonly pool: string;
   readonly ref: VolumeRef;

@@ -13,7 +13,6 @@ export interface TarMember {
   /** Equal for members that can differ only in content; since size and time are in the print, equal prints mean equal content. The first
    *  character is the flag. */
   readonly print: string;
-  /** All blocks of its headers. */
   readonly head: Buffer;
   /** Its content with padding; can be read once. */
   readonly body: () => AsyncIterable<Buffer>;

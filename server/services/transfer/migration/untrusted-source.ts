@@ -49,7 +49,6 @@ export function refuseUntrustedCheckpoint(name: string): void {
   );
 }
 
-/** The offer without the checkpoints of its snapshots. */
 export const withoutCheckpoints = (offer: ContainerMigrationOffer): ContainerMigrationOffer => ({
   ...offer,
   snapshots: offer.snapshots.map((one) => ({ ...one, stateful: false })),

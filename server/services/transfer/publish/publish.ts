@@ -32,7 +32,6 @@ import { imageSetting } from '../../images/image-settings.ts';
 
 export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime' | 'idMaps'>;
 
-/** What is published, in its current state. */
 interface Origin {
   readonly container: string;
   readonly snapshot: string | undefined;

@@ -41,7 +41,6 @@ export interface SourceFacts {
   readonly idMap?: string | undefined;
 }
 
-/** The header with which gantryd offers a volume to LXD. */
 export function headerOf({ snapshots }: Offer, { state, idMap }: SourceFacts, pool: PoolFacts): LxdHeader {
   return {
     fs: pool.hasSubvolumes === true ? fsKind.btrfs : fsKind.rsync,
