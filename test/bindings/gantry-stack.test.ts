@@ -2,9 +2,9 @@
 // accepts. test/e2e/terraform-json/cdk-examples.test.ts applies stacks.
 import * as cdktf from 'cdktf';
 import * as cdktn from 'cdktn';
+import * as forCdktf from 'gantry/cdktf';
+import * as forCdktn from 'gantry/cdktn';
 import { describe, expect, test } from 'vitest';
-import * as forCdktf from '../../provider/bindings/cdktf/index.ts';
-import * as forCdktn from '../../provider/bindings/cdktn/index.ts';
 import { mapKey } from '../../provider/bindings/cdktf/maps.ts';
 
 type Bindings = typeof forCdktf;

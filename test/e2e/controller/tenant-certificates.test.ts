@@ -2,23 +2,19 @@
 // have a hole. This test disables all of those checks.
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { register } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { ControllerWorld } from '../../support/controller/world.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type * as Worlds from '../../support/controller/world.ts';
 import { makeTenant, type Tenant } from '../../support/cli/tenant.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
 import { until } from '../../support/until.ts';
 
 /** Loads the controller's modules again without its tenant checks. */
-async function openFence() {
-  vi.resetModules();
-  vi.doMock(import('../../../reconciler/controller/tenancy/check-documents.ts'), async (original) => ({
-    ...(await original()),
-    tenantProblems: () => [],
-  }));
-  vi.doMock(import('../../../reconciler/controller/tenancy/step-guard.ts'), () => ({ stepGuard: () => () => {} }));
-  return await import('../../support/controller/world.ts');
+async function openFence(): Promise<typeof Worlds> {
+  register('../../support/controller/without-tenant-checks.mjs', import.meta.url);
+  return await import(new URL('../../support/controller/world.ts?without-tenant-checks', import.meta.url).href);
 }
 
 let opened: Awaited<ReturnType<typeof openFence>>;
@@ -26,7 +22,7 @@ let daemon: TestDaemon;
 let shop: Tenant;
 let wide: Tenant;
 let admin: Tenant;
-let world: ControllerWorld;
+let world: Worlds.ControllerWorld;
 
 beforeAll(async () => {
   opened = await openFence();
@@ -47,9 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const one of [shop, wide, admin]) one?.remove();
   await daemon?.cleanUp();
-  vi.doUnmock(import('../../../reconciler/controller/tenancy/check-documents.ts'));
-  vi.doUnmock(import('../../../reconciler/controller/tenancy/step-guard.ts'));
-  vi.resetModules();
 });
 beforeEach(async () => {
   world = await opened.openControllerWorld(0);

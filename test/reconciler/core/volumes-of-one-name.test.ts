@@ -32,8 +32,8 @@ test('the target decides, then the record of the set; otherwise the document mus
   expect(chosen(two, document('m3'))).toBe('m3');
   expect(chosen(two, document('m2'))).toBeUndefined();
   expect(chosen(world(on('m1'), on('m3', ours)), document())).toBe('m3');
-  for (const of of [two, world(on('m3', ours), on('m1', ours))])
-    expect(chooseVolumes(of, [document()], 's').problems).toMatchObject([
+  for (const members of [two, world(on('m3', ours), on('m1', ours))])
+    expect(chooseVolumes(members, [document()], 's').problems).toMatchObject([
       { code: 'several-volumes', path: 'target', remedy: 'write target: m1 or target: m3' },
     ]);
   expect(chooseVolumes(two, [document('m1')], 's').problems).toEqual([]);
