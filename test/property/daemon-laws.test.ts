@@ -76,13 +76,12 @@ describe('a second plan is empty', () => {
 
 const law = (
   work: (daemon: MemoryDaemon, documents: readonly Written[], other: readonly Written[]) => Promise<void>,
-  runs = lawRuns,
 ): Promise<void> =>
   fc.assert(
     fc.asyncProperty(stacks(material), stacks(material), (documents, other) =>
       onDaemon((daemon) => work(daemon, documents, other)),
     ),
-    { numRuns: runs, endOnFailure: process.env['PROPERTY_SHRINK'] === undefined },
+    { numRuns: lawRuns, endOnFailure: process.env['PROPERTY_SHRINK'] === undefined },
   );
 
 describe('laws on a daemon', () => {
@@ -275,17 +274,6 @@ describe('laws on a daemon', () => {
       expect(Object.keys(await everything(daemon))).toEqual(before);
       expect((await gantry(daemon, 'destroy', '--detailed-exitcode', ...yaml(documents))).code).toBe(0);
     }));
-
-  test('an apply does the steps that its dry run predicted', () =>
-    law(async (daemon, documents, other) => {
-      await apply(daemon, ...yaml(documents));
-      // Some changes that only the daemon refuses.
-      const pool = { kind: 'storage_pool', name: 'odd', driver: 'dir', config: { source: 'relative/path' } } as Written;
-      const args = ['--allow-recreate', ...yaml(other.length % 2 === 0 ? [...other, pool] : other)];
-      const tried = await gantry(daemon, 'apply', '--dry-run=server', ...args);
-      const real = await gantry(daemon, 'apply', '--auto-approve', ...args);
-      expect(tried.code, `${tried.stdout}\n${tried.stderr}\nbut then\n${real.stdout}\n${real.stderr}`).toBe(real.code);
-    }, 2 * numRuns));
 });
 
 describe('a run that fails at any change', () => {
@@ -325,7 +313,10 @@ describe('a run that fails at any change', () => {
     },
   ];
 
-  /** Breaks the run at each of its changes, with a fresh daemon each; a few at a time, since they mostly wait. */
+  /** Changes from one break to the next: the usual run breaks at every third change, of which the first is random. */
+  const step = isLongRun || numRuns > 2 ? 1 : 3;
+
+  /** Breaks the run at its changes, with a fresh daemon each; a few at a time, since they mostly wait. */
   async function breakEverywhere(how: (at: number) => Break['how']): Promise<number> {
     let broken = 0;
     const scenes = [
@@ -333,8 +324,10 @@ describe('a run that fails at any change', () => {
       { before: all(), after: changed() },
     ];
     for (const { before, after } of scenes) {
-      for (let at = 0, isOver = false; !isOver; at += 4) {
-        const reached = await Promise.all([0, 1, 2, 3].map((more) => breakAndRepeat(before, after, at + more, how)));
+      const begin = step === 1 ? 0 : (fc.sample(fc.nat(step - 1), 1)[0] ?? 0);
+      for (let at = begin, isOver = false; !isOver; at += 4 * step) {
+        const places = [0, 1, 2, 3].map((more) => at + more * step);
+        const reached = await Promise.all(places.map((place) => breakAndRepeat(before, after, place, how)));
         broken += reached.filter(Boolean).length;
         isOver = reached.includes(false);
         if (at > 60) throw new Error('it never comes to an end');
@@ -382,12 +375,12 @@ describe('a run that fails at any change', () => {
 
   test('a run that fails at any change with a change that is refused, or cut off before or after its effect, converges when it is run again', async () => {
     const ways: readonly Break['how'][] = ['fail', 'before', 'after'];
-    // Every run fails at every change, in alternating ways; PROPERTY_RUNS above 2 tries all ways.
+    // A run fails in alternating ways; PROPERTY_RUNS above 2 tries all ways.
     const first = fc.sample(fc.nat(2), 1)[0] ?? 0;
     const rounds = numRuns > 2 ? 3 : 1;
     for (let round = 0; round < rounds; round += 1) {
       console.log(`the first change is broken at by: ${ways[(first + round) % 3]}`);
-      expect(await breakEverywhere((at) => ways[(at + first + round) % 3] ?? 'fail')).toBeGreaterThan(20);
+      expect(await breakEverywhere((at) => ways[(at + first + round) % 3] ?? 'fail')).toBeGreaterThan(20 / step);
     }
   });
 });

@@ -12,9 +12,10 @@ import type { SetOwner } from '../../reconciler/core/plan/plan.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { writeExport } from '../../reconciler/manifest/write-export.ts';
 import { applyPlan } from '../support/fakes/model-daemon.ts';
+import { isLongRun } from '../support/left-out.ts';
 import { hash, scenes, secretText } from './arbitrary-worlds.ts';
 
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 60);
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 60 : 25));
 
 const owner: SetOwner = { set: 'default', hash };
 

@@ -18,7 +18,7 @@ import { applyPlan } from '../support/fakes/model-daemon.ts';
 import { isLongRun } from '../support/left-out.ts';
 import { hash, scenes, secretText } from './arbitrary-worlds.ts';
 
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 200 : 100));
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 200 : 40));
 const permissive: PlanOptions = { allowRestart: true, allowRecreate: true };
 
 const base: SetOwner = { set: 'base', hash };

@@ -14,7 +14,7 @@ import { applyPlan } from '../support/fakes/model-daemon.ts';
 import { isLongRun } from '../support/left-out.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 300 : 150));
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 300 : 60));
 const permissive = { allowRestart: true, allowRecreate: true } as const;
 
 const rendered = (plan: Plan): string =>
@@ -182,7 +182,7 @@ describe('laws of plans', () => {
         planChanges({ documents, observed, options: permissive });
         expect(JSON.stringify([documents, [...observed.containers], [...observed.profiles]])).toBe(before);
       }),
-      { numRuns: 50 },
+      { numRuns: 30 },
     );
   });
 });

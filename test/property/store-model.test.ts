@@ -7,6 +7,7 @@ import { openMemoryStore } from '../../server/store/memory/memory.ts';
 import { openSqliteStore } from '../../server/store/sqlite/sqlite.ts';
 import type { Lease, Op, Store, StoreEvent } from '../../server/store/store.ts';
 import { eventKey, type WatchBatch } from '../../server/store/watch-hub.ts';
+import { isLongRun } from '../support/left-out.ts';
 import { etcdMissing, startEtcd } from '../support/store/etcd.ts';
 import { bytes, tempDir } from '../support/store/watching.ts';
 
@@ -216,7 +217,7 @@ async function expectSameAnswers(subjectStore: Store, runs: number): Promise<voi
 test('SQLite gives the same answers as the model for every random history', async () => {
   const dir = tempDir();
   try {
-    await expectSameAnswers(await openSqliteStore({ path: dir.file }), 200);
+    await expectSameAnswers(await openSqliteStore({ path: dir.file }), isLongRun ? 200 : 80);
   } finally {
     dir.remove();
   }
@@ -225,8 +226,8 @@ test('SQLite gives the same answers as the model for every random history', asyn
 const missing = etcdMissing();
 
 test.skipIf(missing !== undefined).each([
-  { members: 1, runs: 20 },
-  { members: 3, runs: 8 },
+  { members: 1, runs: isLongRun ? 20 : 8 },
+  { members: 3, runs: isLongRun ? 8 : 4 },
 ])(
   'etcd with $members members gives the same answers as the model for every random history',
   async ({ members, runs }) => {
