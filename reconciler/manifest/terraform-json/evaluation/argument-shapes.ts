@@ -32,6 +32,23 @@ export type Shape =
   | { readonly list: Members }
   | { readonly each: Members };
 
+type Nesting = 'object' | 'list' | 'each';
+
+/** Names, separated by spaces, of the arguments of each shape; the members of nested ones. */
+export type NamesByShape = { readonly [Plain in Exclude<Shape, object>]?: string } & {
+  readonly [Nested in Nesting]?: Readonly<Record<string, NamesByShape>>;
+};
+
+export const membersOf = ({ object = {}, list = {}, each = {}, ...plain }: NamesByShape): Members =>
+  Object.fromEntries([
+    ...Object.entries(plain).flatMap(([shape, names]) => wordsOf(names).map((name) => [name, shape] as const)),
+    ...Object.entries(object).map(([name, below]) => [name, { object: membersOf(below) }] as const),
+    ...Object.entries(list).map(([name, below]) => [name, { list: membersOf(below) }] as const),
+    ...Object.entries(each).map(([name, below]) => [name, { each: membersOf(below) }] as const),
+  ]) as Members;
+
+export const wordsOf = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');
+
 /** A problem of an argument, with its place below it. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';

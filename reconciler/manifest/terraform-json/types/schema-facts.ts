@@ -1,4 +1,5 @@
 // The facts of the provider's schema about one type, as the evaluation needs them.
+import { membersOf, wordsOf } from '../evaluation/argument-shapes.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
 import { unknown, type Value } from '../expression/values.ts';
 import { dataSources, resources, type TypeRow } from './provider-schema.ts';
@@ -7,16 +8,18 @@ type Facts = Required<Pick<ReferableType, 'arguments' | 'shapes' | 'filled' | 'c
 
 const later = (): Value => unknown;
 const ownName = (values: Readonly<Record<string, Value>>): Value => values['name'] ?? unknown;
-const wordsOf = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');
 
-const factsOf = ({ shapes, filled, computed }: TypeRow): Facts => ({
-  arguments: new Set(Object.keys(shapes)),
-  shapes,
-  filled: new Set(wordsOf(filled)),
-  computed: Object.fromEntries(wordsOf(computed).map((name) => [name, later] as const)),
-});
+function factsOf(row: TypeRow): Facts {
+  const shapes = membersOf(row.arguments);
+  return {
+    arguments: new Set(Object.keys(shapes)),
+    shapes,
+    filled: new Set(wordsOf(row.filled)),
+    computed: Object.fromEntries(wordsOf(row.computed).map((name) => [name, later] as const)),
+  };
+}
 
-const none: TypeRow = { shapes: {}, filled: '', computed: '' };
+const none: TypeRow = { arguments: {}, filled: '', computed: '' };
 
 /** A reference to the id of a resource is one to its name. */
 export function resourceFacts(typeName: string): Facts {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../../../provider/gantry.ts';
-import { argumentTable, type ArgumentTable } from '../../../../provider/schema-json/argument-table.ts';
+import { argumentTable, type ArgumentTable } from '../../../support/terraform/argument-table.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
 import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
@@ -315,12 +315,11 @@ const tablePath = fileURLToPath(
 
 const tableText = (table: ArgumentTable): string =>
   `// Generated from the provider's schemas; test/reconciler/manifest/terraform-json/inside.test.ts writes and compares it. The types of the
-// provider: shapes of arguments, names of those that it fills in, and of attributes that an apply makes known.
-import type { Members } from '../evaluation/argument-shapes.ts';
+// provider: their arguments by shape, those that it fills in, and the attributes that an apply makes known. Names are separated by spaces.
+import type { NamesByShape } from '../evaluation/argument-shapes.ts';
 
 export interface TypeRow {
-  readonly shapes: Members;
-  /** Names, separated by spaces. */
+  readonly arguments: NamesByShape;
   readonly filled: string;
   readonly computed: string;
 }

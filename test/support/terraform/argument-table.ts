@@ -1,16 +1,17 @@
 // The types of the provider for reading Terraform JSON: shapes of arguments, which of them have defaults, and attributes that are
 // known after apply. A test writes the table into the reconciler, which never imports the provider. Pure.
-import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
-import type { AnyProvider } from '../framework/provider.ts';
-import { typeJson } from '../framework/type.ts';
+import { presenceOf, type Attribute, type Attributes } from '../../../provider/framework/attribute.ts';
+import type { AnyProvider } from '../../../provider/framework/provider.ts';
+import { typeJson } from '../../../provider/framework/type.ts';
 
-type ShapeJson = string | Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+/** Names, separated by spaces, of the arguments of each shape; the members of nested ones. */
+type NamesByShape = Record<string, string | Record<string, object>>;
 
 export interface TypeRow {
-  readonly shapes: Readonly<Record<string, ShapeJson>>;
-  /** Names of arguments that the provider fills in, separated by spaces. */
+  readonly arguments: NamesByShape;
+  /** Arguments that the provider fills in. */
   readonly filled: string;
-  /** Names of attributes that are not arguments. */
+  /** Attributes that are not arguments. */
   readonly computed: string;
 }
 
@@ -38,18 +39,31 @@ function rowOf(attributes: Attributes): TypeRow {
       .toSorted()
       .join(' ');
   return {
-    shapes: membersOf(attributes, false),
+    arguments: namesByShape(attributes, false),
     filled: named((each) => presenceOf(each).optional && presenceOf(each).computed),
     computed: named((each) => !isWritten(each)),
   };
 }
 
-const membersOf = (attributes: Attributes, isNested: boolean): Readonly<Record<string, ShapeJson>> =>
-  Object.fromEntries(
-    Object.entries(attributes)
-      .filter(([, attribute]) => isNested || isWritten(attribute))
-      .map(([name, attribute]) => [name, isWritten(attribute) ? shapeOf(attribute) : 'computed'] as const),
-  );
+function namesByShape(attributes: Attributes, isNested: boolean): NamesByShape {
+  const found: NamesByShape = {};
+  for (const [name, attribute] of Object.entries(attributes)) {
+    if (!isNested && !isWritten(attribute)) continue;
+    const { type, nested } = attribute;
+    if (isWritten(attribute) && nested !== undefined) {
+      const below = found[nestings[nested.nesting]];
+      found[nestings[nested.nesting]] = {
+        ...(typeof below === 'object' ? below : {}),
+        [name]: namesByShape(nested.attributes, true),
+      };
+    } else {
+      const shape = isWritten(attribute) ? (plain[JSON.stringify(typeJson(type))] ?? 'computed') : 'computed';
+      const names = found[shape];
+      found[shape] = typeof names === 'string' ? `${names} ${name}` : name;
+    }
+  }
+  return found;
+}
 
 const plain: Readonly<Record<string, string>> = {
   '"string"': 'text',
@@ -60,8 +74,3 @@ const plain: Readonly<Record<string, string>> = {
   '["map",["map","string"]]': 'maps',
 };
 const nestings = { single: 'object', list: 'list', map: 'each' } as const;
-
-const shapeOf = ({ type, nested }: Attribute<unknown>): ShapeJson =>
-  nested === undefined
-    ? (plain[JSON.stringify(typeJson(type))] ?? 'computed')
-    : { [nestings[nested.nesting]]: membersOf(nested.attributes, true) };
