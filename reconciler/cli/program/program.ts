@@ -1,10 +1,9 @@
 // Builds commander's program from the table of verbs.
 import { Command, Option } from 'commander';
-import type { ExitCode } from '../errors/exit-codes.ts';
 import type { Flag } from '../flags/flag.ts';
 import { refuseRolloutFlags, type HostOptions } from '../flags/host-flags.ts';
 import { outputFlags, type OutputOptions } from '../flags/output-flags.ts';
-import type { Context } from '../session/context.ts';
+import type { Context, Run } from '../session/context.ts';
 import { groups, verbs, type VerbRow } from './verbs.ts';
 import { shapeHelp } from './help.ts';
 import { usageError } from '../errors/usage-error.ts';
@@ -15,7 +14,7 @@ import { version } from '../../../server/api/version.ts';
 /** Opens a context for the options, runs the command in it, and stores its exit code. */
 export type Runner = (
   options: OutputOptions & HostOptions,
-  work: (context: Context) => Promise<ExitCode>,
+  work: (context: Context) => ReturnType<Run>,
   takesHost: boolean,
 ) => Promise<void>;
 
@@ -119,7 +118,7 @@ async function dispatch(
   { verb, run, takesHosts }: VerbRow,
   context: Context<HostOptions>,
   args: readonly string[],
-): Promise<ExitCode> {
+): ReturnType<Run> {
   refuseEmptyWords(verb, args);
   refuseRolloutFlags(context.options, 'objectSelector' in verb.flags);
   if (context.options.hosts === undefined) return run(context, args);

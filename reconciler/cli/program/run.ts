@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from '../flags/single-dash-flags.ts';
-import { openContext, type Context, type OpenedContext, type Output } from '../session/context.ts';
+import { openContext, type Context, type OpenedContext, type Output, type Run } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
@@ -83,7 +83,7 @@ function forEachCommand(program: Command, change: (command: Command) => void): v
 async function runCommand(
   io: ShownIo,
   options: OutputOptions & ConnectOptions,
-  work: (context: Context) => Promise<ExitCode>,
+  work: (context: Context) => ReturnType<Run>,
   takesHost: boolean,
 ): Promise<ExitCode> {
   let opened: OpenedContext | undefined;
@@ -91,7 +91,8 @@ async function runCommand(
     const chosen = takesHost ? await chosenServer(options, io.env) : { options };
     opened = openContext(io, withEnvironment(chosen.options, io.env));
     if (chosen.current !== undefined && !opened.context.isJson) opened.context.note(chosen.current);
-    return await work(opened.context);
+    const code = await work(opened.context);
+    return typeof code === 'number' ? code : exitCodes.ok;
   } catch (thrown) {
     // An AbortError does not carry the reason of the interruption.
     const error = isAbort(thrown) && opened?.context.stop.aborted === true ? opened.context.stop.reason : thrown;

@@ -63,12 +63,15 @@ export interface Fleet {
   readonly all: readonly Host[];
 }
 
-/** The code of a verb. `fleet`: the hosts of --hosts, for verbs that work on several; undefined without the flag. */
-export type Run<O extends object = object> = (
+/**
+ * The code of a verb, which succeeds unless it returns another exit code. `fleet`: the hosts of --hosts, for verbs that work on several;
+ * undefined without the flag.
+ */
+export type Run<O extends object = object, Code = ExitCode | void> = (
   context: Context<O>,
   args: readonly string[],
   fleet?: Fleet,
-) => Promise<ExitCode>;
+) => Promise<Code>;
 
 export interface OpenedContext {
   readonly context: Context;

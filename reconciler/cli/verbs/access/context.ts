@@ -1,6 +1,5 @@
 // `gantry context add|use|list|remove`: servers by names, one of which commands use by default.
 import { isAbsolute, resolve } from 'node:path';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
@@ -32,7 +31,6 @@ export const addContext: Run<ContextAddOptions> = async (context, [name = '', ho
   };
   await writeContexts(context.io.env, { ...all, contexts: new Map([...all.contexts, [name, added]]) });
   context.out(name);
-  return exitCodes.ok;
 };
 
 const fileOrFingerprint = (text: string): string =>
@@ -46,7 +44,6 @@ export const takeContext: Run = async (context, [name = '']) => {
   const first = ['GANTRY_HOST', 'GANTRY_SOCKET'].find((variable) => (context.io.env[variable] ?? '') !== '');
   if (first !== undefined)
     context.note(`${first} is set and goes before it: commands of this shell go to ${context.io.env[first] ?? ''}`);
-  return exitCodes.ok;
 };
 
 export const listContexts: Run = async (context) => {
@@ -59,7 +56,6 @@ export const listContexts: Run = async (context) => {
       );
   const rows = all.map(([name, { host }]) => [name === current ? '*' : '', name, host]);
   context.out(renderTable(['', 'NAME', 'HOST'], rows, paintFor(context.color)));
-  return exitCodes.ok;
 };
 
 export const removeContext: Run = async (context, [name = '']) => {
@@ -72,5 +68,4 @@ export const removeContext: Run = async (context, [name = '']) => {
   await writeContexts(context.io.env, { contexts, ...(current === undefined || current === name ? {} : { current }) });
   if (current === name) context.note(`${name} was in use: commands go to the daemon of this machine now`);
   context.out(name);
-  return exitCodes.ok;
 };

@@ -32,7 +32,6 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
   context.out(
     `${address} trusts ${token.client_name} now. To connect:\n  --host ${address} --client-cert ${clientCert} --client-key ${clientKey} --server-cert ${token.fingerprint}`,
   );
-  return exitCodes.ok;
 };
 
 /** Uses the first address that answers. */

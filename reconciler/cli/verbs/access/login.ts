@@ -31,7 +31,6 @@ export const login: Run<LoginOptions> = async (context, [given = '']) => {
     context.note(
       `${host} does not trust this user: none of its groups is in oidc.groups.trusted or oidc.groups.projects.*`,
     );
-  return exitCodes.ok;
 };
 
 export const logout: Run = async (context, [given = '']) => {
@@ -39,7 +38,6 @@ export const logout: Run = async (context, [given = '']) => {
   const known = await readLogin(context.io.env, host);
   await removeLogin(context.io.env, host);
   context.out(known === undefined ? `There is no login at ${host}` : `Logged out of ${host}`);
-  return exitCodes.ok;
 };
 
 function hostOf(given: string): string {

@@ -29,7 +29,6 @@ export const addToken: Run<TrustAddOptions> = async (context, [name = '']) => {
     context.out(token);
     context.note(`Good for one use${expires === undefined ? '' : `, until ${expires}`}: gantry trust join TOKEN`);
   });
-  return exitCodes.ok;
 };
 
 interface MadeToken {
@@ -75,7 +74,6 @@ export const showTrusted: Run<TrustShowOptions> = async (context, names) => {
         : `${JSON.stringify(found.length === 1 ? found[0] : found, null, context.isJson ? 0 : 2)}\n`;
     context.io.stdout.write(text);
   });
-  return exitCodes.ok;
 };
 
 export const removeTrusted: Run<TrustRemoveOptions> = async (context, names) => {
@@ -85,7 +83,6 @@ export const removeTrusted: Run<TrustRemoveOptions> = async (context, names) => 
       context.out(`${name} ${fingerprint}`);
     }
   });
-  return exitCodes.ok;
 };
 
 /** Resolves all words before the caller changes anything. */

@@ -26,7 +26,7 @@ import { carryOut, replanWhenOvertaken } from './carry-out.ts';
 export const apply = applyIn('apply');
 export const destroy = applyIn('destroy');
 
-function applyIn(mode: Plan['mode']): Run<ApplyOptions> {
+function applyIn(mode: Plan['mode']): Run<ApplyOptions, ExitCode> {
   return async (context, args, fleet) => {
     if (fleet !== undefined) return applyOnHosts(context, fleet, args, mode);
     parseCount('--parallelism', context.options.parallelism);

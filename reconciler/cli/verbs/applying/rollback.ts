@@ -32,7 +32,7 @@ export const rollback: Run<RollbackOptions> = (context, args, fleet) =>
     ? traceVerb(context, 'rollback', () => rollBack(context, args, fleet))
     : rollBack(context, args, fleet);
 
-const rollBack: Run<RollbackOptions> = async (context, [number], fleet) => {
+const rollBack: Run<RollbackOptions, ExitCode> = async (context, [number], fleet) => {
   messageOf(context);
   if (fleet !== undefined) return rollBackHosts(context, fleet, number);
   const wanted = wantedRevision(number);

@@ -20,7 +20,6 @@ export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [n
     context.out(`${client.host} is the first member of a cluster, ${name}`);
     context.note('To let another host in: gantry cluster add NAME');
   });
-  return exitCodes.ok;
 };
 
 export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) => {
@@ -31,7 +30,6 @@ export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) =>
     context.out(token);
     context.note(`Good for one use, until ${expires}. On ${name}: gantry cluster join TOKEN --address HOST:PORT`);
   });
-  return exitCodes.ok;
 };
 
 export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']) => {
@@ -51,7 +49,6 @@ export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']
     const found = (await client.cluster.members(context.stop)).find((one) => one.server_name === server_name);
     if (found?.status === 'Online' && found.message !== fine) context.note(found.message);
   });
-  return exitCodes.ok;
 };
 
 /** The message of a healthy member. */

@@ -1,7 +1,6 @@
 // `gantry cluster list|show|rename|remove|evacuate|restore`: the members of a cluster.
 import type { ClusterMember, ClusterMemberStatePost } from '../../../../server/api/cluster/cluster.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
@@ -30,7 +29,6 @@ export const listMembers: Run<ClusterListOptions> = async (context) => {
     } else if (format === 'name') for (const { server_name: name } of members) context.out(name);
     else write(context, members, format);
   });
-  return exitCodes.ok;
 };
 
 const rowOf = (member: ClusterMember): readonly string[] => [
@@ -51,7 +49,6 @@ export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
     for (const name of names) found.push(await client.cluster.member(name, context.stop));
     write(context, found, format);
   });
-  return exitCodes.ok;
 };
 
 /** JSON is one line per object with --json, one document otherwise. */
@@ -72,7 +69,6 @@ export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '
     if (context.isJson) write(context, [await client.cluster.member(to, context.stop)], 'json');
     context.out(to);
   });
-  return exitCodes.ok;
 };
 
 export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '']) => {
@@ -85,7 +81,6 @@ export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '
     if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true })}\n`);
     context.out(name);
   });
-  return exitCodes.ok;
 };
 
 const modes: readonly string[] = ['auto', 'migrate', 'live-migrate', 'stop'];
@@ -104,7 +99,7 @@ async function changeState(
   context: Context<ClusterRestoreOptions>,
   name: string,
   body: ClusterMemberStatePost,
-): Promise<ExitCode> {
+): Promise<void> {
   const wanted = { ...body, ...(context.options.force === true ? { force: true } : {}) };
   await withClient(context, async (client) => {
     await checkMembers(client, [name], context.stop);
@@ -112,5 +107,4 @@ async function changeState(
     if (context.isJson) write(context, [await client.cluster.member(name, context.stop)], 'json');
     context.out(name);
   });
-  return exitCodes.ok;
 }

@@ -49,7 +49,6 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
     if (context.isJson) printJson(context, { container, name: shown });
     else context.out(shown);
   });
-  return exitCodes.ok;
 };
 
 export const listBackups: Run<HostOptions> = async (context, [container = '']) => {
@@ -61,7 +60,6 @@ export const listBackups: Run<HostOptions> = async (context, [container = '']) =
       context.out(renderTable(head, backups.map(rowOf), paintFor(context.color)));
     }
   });
-  return exitCodes.ok;
 };
 
 const printJson = (context: Output, object: object): void => {
@@ -99,7 +97,6 @@ export const exportBackup: Run<HostOptions> = async (
       body.on('error', () => {}).destroy();
     }
   });
-  return exitCodes.ok;
 };
 
 async function toStdout(context: Command, body: Readable): Promise<number> {
@@ -172,7 +169,6 @@ export const importBackupFile: Run<BackupImportOptions> = async (context, [file 
       printJson(context, place === undefined ? { container: made } : { pool: place.pool, volume: made });
     else context.out(place === undefined ? made : `${place.pool}/${made}`);
   });
-  return exitCodes.ok;
 };
 
 export const deleteBackups: Run<HostOptions> = async (context, [container = '', ...names]) => {
@@ -180,5 +176,4 @@ export const deleteBackups: Run<HostOptions> = async (context, [container = '', 
     const backups = callsOf(client.http, container);
     for (const name of names) await client.operations.run(() => backups.delete(name, context.stop), context.stop);
   });
-  return exitCodes.ok;
 };

@@ -10,7 +10,6 @@ import {
 } from '../../../../server/client/channels/migrate.ts';
 import { isRecordKey } from '../../../core/ownership/owner-records.ts';
 import type { Context, Run, Output } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
@@ -26,7 +25,7 @@ async function copyOrMove(
   context: Context<BothOptions>,
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],
-): Promise<ExitCode> {
+): Promise<void> {
   if (target.includes('/')) throw usageError(`${target} cannot be the name of a copy: give one as the second argument`);
   const { storage, target: member, targetHost } = context.options;
   if (member !== undefined && targetHost !== undefined)
@@ -46,7 +45,6 @@ async function copyOrMove(
       context.cancel,
     );
   });
-  return exitCodes.ok;
 }
 
 /** The requests of a copy also answer 404 for a pool or a member that is missing. */

@@ -2,7 +2,7 @@
 import type { Context, Run } from '../../session/context.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
-import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodeOfCommand, type ExitCode } from '../../errors/exit-codes.ts';
 import type { CliIo } from '../../output/process-io.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -105,7 +105,6 @@ export const attachConsole: Run<HostOptions> = async (context, words) => {
     }
   });
   if (isTerminal) context.note('');
-  return exitCodes.ok;
 };
 
 const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({

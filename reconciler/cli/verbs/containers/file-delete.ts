@@ -2,7 +2,6 @@
 import type { Run } from '../../session/context.ts';
 import { filesOf } from '../../../../server/client/files/container-files.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
 import { refuse, parseFileAddress } from './file-address.ts';
 
@@ -15,5 +14,4 @@ export const deleteFiles: Run<HostOptions> = async (context, args) => {
         .catch((error: unknown) => refuse(client, error, text));
     }
   });
-  return exitCodes.ok;
 };

@@ -31,7 +31,6 @@ export const pullFile: Run<FilePullOptions> = async (context, [source = '', targ
       await refuse(client, error, source);
     }
   });
-  return exitCodes.ok;
 };
 
 /** Follows links of the path on the command line. */

@@ -50,7 +50,6 @@ export const pushFile: Run<FilePushOptions> = async (context, [source = '', targ
       await refuse(client, error, target);
     }
   });
-  return exitCodes.ok;
 };
 
 async function lookAt(source: string, isRecursive: boolean): Promise<Stats> {

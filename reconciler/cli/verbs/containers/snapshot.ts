@@ -40,7 +40,6 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
       (typeof reported === 'string' ? reported : (await readSnapshots(client, container, context.stop)).at(-1)?.name);
     say(context, { container, snapshot: name ?? '' });
   });
-  return exitCodes.ok;
 };
 
 export const listSnapshots: Run<HostOptions> = async (context, [container = '']) => {
@@ -60,7 +59,6 @@ export const listSnapshots: Run<HostOptions> = async (context, [container = ''])
     ]);
     context.out(renderTable(['NAME', 'TAKEN', 'EXPIRES', 'STATEFUL', 'DESCRIPTION'], rows, paintFor(context.color)));
   });
-  return exitCodes.ok;
 };
 
 export const showSnapshots: Run<HostOptions> = async (context, texts) => {
@@ -73,7 +71,6 @@ export const showSnapshots: Run<HostOptions> = async (context, texts) => {
       else context.out(`---\n${yamlText(metadata).trimEnd()}`);
     }
   });
-  return exitCodes.ok;
 };
 
 export const renameSnapshot: Run<HostOptions> = async (context, [text = '', given = '']) => {
@@ -85,7 +82,6 @@ export const renameSnapshot: Run<HostOptions> = async (context, [text = '', give
   }
   await change(context, address, 'POST', pathOfSnapshot(address), { name });
   say(context, { container: address.container, snapshot: name });
-  return exitCodes.ok;
 };
 
 export const restoreSnapshot: Run<SnapshotRestoreOptions> = async (context, [text = '']) => {
@@ -94,7 +90,6 @@ export const restoreSnapshot: Run<SnapshotRestoreOptions> = async (context, [tex
   const { container, snapshot } = address;
   const body = { restore: snapshot, ...(options.stateful === true ? { stateful: true } : {}) };
   await change(context, address, 'PUT', `/1.0/containers/${encodeURIComponent(container)}`, body);
-  return exitCodes.ok;
 };
 
 /** Looks up every snapshot before it deletes the first one. */
@@ -107,7 +102,6 @@ export const deleteSnapshots: Run<HostOptions> = async (context, texts) => {
   for (const address of addresses) {
     await change(context, address, 'DELETE', pathOfSnapshot(address));
   }
-  return exitCodes.ok;
 };
 
 function parseSnapshot(text: string): SnapshotAddress {

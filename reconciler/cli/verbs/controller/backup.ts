@@ -14,7 +14,6 @@ export const backup: Run<ControllerOptions> = async (context, [file = '']) => {
   const files = await done(backupState(stateDir, name, resolve(file), at));
   context.json(JSON.stringify({ type: 'controller_backup', file, files, at }));
   context.out(`${file} has the state of the controller ${name} (${files} files).`);
-  return exitCodes.ok;
 };
 
 export const restore: Run<ControllerOptions> = async (context, [file = '']) => {
@@ -25,7 +24,6 @@ export const restore: Run<ControllerOptions> = async (context, [file = '']) => {
   context.out(`${stateDir} is as the controller ${name} left it at ${at} (${files} files).`);
   for (const set of held)
     context.out(`A rollback held ${set} then, and holds it again: gantry controller resume ${set} rollback ends it.`);
-  return exitCodes.ok;
 };
 
 async function configOf(context: Context<ControllerOptions>) {

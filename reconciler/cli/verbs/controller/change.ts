@@ -1,6 +1,5 @@
 // `gantry controller sync`, `suspend`, `resume`, `rollback`: change the sets of a running controller.
 import type { Operation, Resumed, Suspension } from '../../../controller/contract/index.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import type { Context, Run } from '../../session/context.ts';
@@ -16,7 +15,6 @@ export const sync: Run<SyncOptions> = async (context, [set = '']) => {
   };
   const operation = await post<Operation>(context, set, 'sync', body);
   context.out(`The set ${set} is compared and applied now (run ${operation.id}).`);
-  return exitCodes.ok;
 };
 
 export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
@@ -34,13 +32,11 @@ export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
     made.address === undefined ? `The set ${set}` : `${made.address}${made.path === undefined ? '' : ` ${made.path}`}`;
   const until = made.until === undefined ? '' : ` until ${made.until}`;
   context.out(`${what} is left alone${until}; gantry controller resume ${set} ${made.id} ends it.`);
-  return exitCodes.ok;
 };
 
 export const resume: Run<ApiOptions> = async (context, [set = '', id]) => {
   const { resumed } = await post<Resumed>(context, set, 'resume', id === undefined ? {} : { id });
   context.out(resumed.length === 0 ? `The set ${set} was not suspended.` : `The set ${set} is resumed.`);
-  return exitCodes.ok;
 };
 
 export const rollback: Run<RollbackOptions> = async (context, [set = '', revision = '']) => {
@@ -51,7 +47,6 @@ export const rollback: Run<RollbackOptions> = async (context, [set = '', revisio
   context.out(
     `The set ${set} goes back to ${operation.revision ?? revision}; gantry controller resume ${set} ends it.`,
   );
-  return exitCodes.ok;
 };
 
 const post = <T>(context: Context<ApiOptions>, set: string, action: string, body: object): Promise<T> =>

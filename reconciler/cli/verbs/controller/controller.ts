@@ -51,7 +51,6 @@ export const runController: Run<ControllerOptions> = async (context) => {
     await engine.close();
   }
   // An interruption is the normal end.
-  return exitCodes.ok;
 };
 
 /** Reports unusable files, addresses and state as mistakes of the configuration. */

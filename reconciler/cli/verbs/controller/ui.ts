@@ -74,7 +74,6 @@ export const showHost: Run<UiOptions> = async (context, words) => {
     }
   });
   // An interruption is the normal end.
-  return exitCodes.ok;
 };
 
 async function readManifests(context: Context<UiOptions>, words: readonly string[]): Promise<Manifests> {

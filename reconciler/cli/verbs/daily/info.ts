@@ -5,7 +5,6 @@ import { formatBinary } from '../../../../server/api/text/byte-size.ts';
 import { containerPath } from '../../../../server/api/names.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
@@ -28,7 +27,6 @@ export const info: Run<HostOptions> = async (context, [word = '']) => {
     const { container, state, snapshots, owners } = facts;
     context.io.stdout.write(`${JSON.stringify({ kind: 'container', ...container, state, snapshots, owners })}\n`);
   } else context.out(infoText(facts));
-  return exitCodes.ok;
 };
 
 async function read(client: Client, name: string, signal: AbortSignal): Promise<Facts> {

@@ -45,7 +45,6 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', given]) =>
     context.out(`container/${name} ${state}`);
     if (options.start !== false) context.note(`Next: gantry shell ${name}, or gantry info ${name}`);
   });
-  return exitCodes.ok;
 };
 
 const exists = (client: Client, name: string, signal: AbortSignal): Promise<boolean> =>

@@ -18,7 +18,6 @@ export const refreshImage: Run<HostOptions> = async (context, [name = '']) => {
     if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint, refreshed: refreshed === true })}\n`);
     context.out(refreshed === true ? `${name} has been replaced by a newer image` : `${name} is the newest`);
   });
-  return exitCodes.ok;
 };
 
 export const deleteImages: Run<HostOptions> = async (context, names) => {
@@ -28,7 +27,6 @@ export const deleteImages: Run<HostOptions> = async (context, names) => {
       await client.operations.run(() => client.delete('image', fingerprint, context.stop), context.cancel);
     }
   });
-  return exitCodes.ok;
 };
 
 export const setAlias: Run<HostOptions> = async (context, [name = '', image = '']) => {
@@ -36,7 +34,6 @@ export const setAlias: Run<HostOptions> = async (context, [name = '', image = ''
     const { metadata } = await client.get('image', await resolveImage(client, image, context.stop), context.stop);
     await putAlias(client, name, metadata.fingerprint, context.stop);
   });
-  return exitCodes.ok;
 };
 
 export const deleteAliases: Run<HostOptions> = async (context, names) => {
@@ -47,7 +44,6 @@ export const deleteAliases: Run<HostOptions> = async (context, names) => {
       });
     }
   });
-  return exitCodes.ok;
 };
 
 /** Points the alias to this image, creating it if needed. */

@@ -40,7 +40,6 @@ export const exportImage: Run<HostOptions> = async (context, [name = '', target]
       image.body.on('error', () => {}).destroy();
     }
   });
-  return exitCodes.ok;
 };
 
 /** The server's name for the file, as a safe local file name. */

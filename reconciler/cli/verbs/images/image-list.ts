@@ -3,7 +3,6 @@ import type { Run } from '../../session/context.ts';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import type { Image } from '../../../../server/api/image/image.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import { utcSecond } from '../../../core/text/times.ts';
@@ -21,7 +20,6 @@ export const listImages: Run<HostOptions> = async (context, wanted) => {
     const head = ['ALIAS', 'FINGERPRINT', 'PUBLIC', 'DESCRIPTION', 'ARCHITECTURE', 'SIZE', 'UPLOADED'];
     context.out(renderTable(head, images.map(rowOf), paintFor(context.color)));
   });
-  return exitCodes.ok;
 };
 
 const mentions = ({ fingerprint, aliases, properties }: Image, text: string): boolean =>

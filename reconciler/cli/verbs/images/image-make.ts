@@ -2,7 +2,7 @@
 import type { Run, Context, Output } from '../../session/context.ts';
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
 import type { ImageCopyOptions, ImageImportOptions, ImagePublishOptions } from './image-verbs.ts';
@@ -79,14 +79,13 @@ export const publishImage: Run<ImagePublishOptions> = async (context, [name = ''
   });
 };
 
-async function make(context: Context<HostOptions>, body: ImageCreate): Promise<ExitCode> {
+async function make(context: Context<HostOptions>, body: ImageCreate): Promise<void> {
   await withClient(context, async (client) => {
     const { fingerprint } = await followOperation(context, client, () =>
       client.create('image', body, {}, context.stop),
     );
     printFingerprint(context, fingerprint);
   });
-  return exitCodes.ok;
 }
 
 function printFingerprint(context: Output, fingerprint: string): void {

@@ -20,7 +20,6 @@ export const listRemotes: Run = async (context) => {
     isBuiltIn === true ? 'built in' : 'added',
   ]);
   context.out(renderTable(['NAME', 'URL', 'PROTOCOL', 'ORIGIN'], rows, paintFor(context.color)));
-  return exitCodes.ok;
 };
 
 export const addRemote: Run<RemoteAddOptions> = async (context, [name = '', url = '']) => {
@@ -35,7 +34,6 @@ export const addRemote: Run<RemoteAddOptions> = async (context, [name = '', url 
   if (protocol === undefined) throw usageError(`--protocol ${wanted} is not one of ${remoteProtocols.join(', ')}`);
   await writeRemote(context.io.env, name, { url: url.replace(/\/+$/, ''), protocol });
   context.out(name);
-  return exitCodes.ok;
 };
 
 export const removeRemote: Run = async (context, [name = '']) => {
@@ -50,5 +48,4 @@ export const removeRemote: Run = async (context, [name = '']) => {
     );
   await writeRemote(context.io.env, name, undefined);
   context.out(name);
-  return exitCodes.ok;
 };

@@ -28,5 +28,4 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [fil
       const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
       throw new CliError(`cannot write ${output}: ${why}`, exitCodes.error, error);
     });
-  return exitCodes.ok;
 };

@@ -21,13 +21,12 @@ export const importTerraformFolder: Run<ImportTerraformOptions> = async (context
     const before = new Map(given.map(({ path, text }) => [path, text]));
     for (const { path, text } of files)
       if (before.get(path) !== text) context.io.stdout.write(`# ${path}\n\n${text}\n`);
-    return exitCodes.ok;
+    return;
   }
   await writeWhole(dir, output, imported);
   context.note(
     `${converted} resources and data sources converted. Next: cd ${output}, terraform init, terraform fmt, terraform plan`,
   );
-  return exitCodes.ok;
 };
 
 /** Relative paths of all *.tf and *.tf.json files, those of modules in sub-folders too. */

@@ -7,7 +7,7 @@ import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import { kindRow, listedKinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { ShowOptions } from './object-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
 import { fleetPlanFormat, savedPlanAt, startsAs } from '../planning/saved-plan.ts';
@@ -48,19 +48,18 @@ function addressOf(text: string): Address {
 }
 
 /** Prints equal plans of several hosts once. */
-async function showFleetPlan(context: Output, args: readonly string[]): Promise<ExitCode> {
+async function showFleetPlan(context: Output, args: readonly string[]): Promise<void> {
   const { fleetPlanAt } = await import('../planning/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
   if (context.isJson) {
     for (const [host, { plan }] of plans) context.io.stdout.write(`${JSON.stringify({ host, plan })}\n`);
-    return exitCodes.ok;
+    return;
   }
   const paint = paintFor(context.color);
   for (const text of new Set(plans.map(([, plan]) => plan.text))) {
     const names = plans.flatMap(([host, plan]) => (plan.text === text ? [host] : []));
     context.out(`${paint.bold(`Host${names.length === 1 ? '' : 's'} ${names.join(', ')}`)}\n${text}`);
   }
-  return exitCodes.ok;
 }
 
 async function showOne(context: Command, client: Client, address: string): Promise<void> {

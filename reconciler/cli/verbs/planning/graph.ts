@@ -2,7 +2,6 @@
 import type { Run } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GraphOptions } from './planning-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadSet } from '../../session/load-set.ts';
 
 export const graph: Run<GraphOptions> = async (context, args) => {
@@ -10,5 +9,4 @@ export const graph: Run<GraphOptions> = async (context, args) => {
   const { documents } = await loadSet(context, args, false);
   const { graphDot, graphMermaid } = await import('../../../core/render/render-graph.ts');
   context.io.stdout.write(format === 'dot' ? graphDot({ documents }) : graphMermaid({ documents }));
-  return exitCodes.ok;
 };

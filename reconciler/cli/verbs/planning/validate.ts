@@ -1,7 +1,7 @@
 // `gantry validate`: reads the manifests and reports their problems; contacts no daemon.
 import type { Fleet, Context, Run } from '../../session/context.ts';
 import type { ValidateOptions } from './planning-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
 import { loadHosts, showDiagnostics } from '../../hosts/load-hosts.ts';
 import { loadInputOf, throwOnErrors } from '../../session/load-set.ts';
@@ -42,11 +42,7 @@ export const validate: Run<ValidateOptions> = async (context, args, fleet) => {
 };
 
 /** The hosts file, and the manifests as each host gets them. */
-async function validateHosts(
-  context: Context<ValidateOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+async function validateHosts(context: Context<ValidateOptions>, fleet: Fleet, args: readonly string[]): Promise<void> {
   const { validateDocuments } = await import('../../../core/graph/check-documents.ts');
   const loaded = await loadHosts(context, fleet, args, false);
   const found = loaded.map(({ host, loaded: { documents, broken, locate } }) => ({
@@ -66,5 +62,4 @@ async function validateHosts(
   else
     for (const { host, documents } of each)
       context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
-  return exitCodes.ok;
 }

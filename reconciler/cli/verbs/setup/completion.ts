@@ -2,7 +2,6 @@
 import { bashCompletion, fishCompletion, zshCompletion, type Vocabulary } from './completion-scripts.ts';
 import { askedNames } from '../../flags/verb.ts';
 import type { Command, Context } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 const makers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
@@ -11,22 +10,21 @@ export async function completion(
   context: Context,
   [shell, ...paths]: readonly string[],
   vocabulary: Vocabulary,
-): Promise<ExitCode> {
+): Promise<void> {
   if (shell === 'environments' || shell === 'hosts') {
     const names = await (shell === 'hosts' ? hostNames(context, paths) : environmentNames(paths));
     context.io.stdout.write(names.map((name) => `${name}\n`).join(''));
-    return exitCodes.ok;
+    return;
   }
   const asked = askedNames.find((name) => name === shell);
   if (asked !== undefined) {
     const { namesOf } = await import('./completion-names.ts');
     context.io.stdout.write((await namesOf(context, asked, paths[0] ?? '')).map((name) => `${name}\n`).join(''));
-    return exitCodes.ok;
+    return;
   }
   if (shell === undefined || !Object.hasOwn(makers, shell))
     throw usageError(`${JSON.stringify(shell)} is not one of ${Object.keys(makers).join(', ')}`);
   context.io.stdout.write(makers[shell as keyof typeof makers](vocabulary));
-  return exitCodes.ok;
 }
 
 /** The names in overlays/ beside the manifests. */

@@ -4,7 +4,7 @@ import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
 import type { Run, Output } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
@@ -54,12 +54,11 @@ export const explainPath: Run = async (context, [word]) => {
 };
 
 /** Explains all codes of Terraform JSON, or one. */
-async function explainRefusals(context: Output, code: string): Promise<ExitCode> {
+async function explainRefusals(context: Output, code: string): Promise<void> {
   const { explainTerraform, terraformCodes } = await import('../../../manifest/terraform-json/explain-terraform.ts');
   const found = explainTerraform(code);
   if (found === undefined) throw new CliError(`unknown code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
   show(context, found);
-  return exitCodes.ok;
 }
 
 function show(context: Output, found: Explanation): void {

@@ -1,9 +1,7 @@
 // `gantry schema`: prints the JSON Schema of manifests, for editors.
 import type { Run } from '../../session/context.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 
 export const schema: Run = async (context) => {
   const { manifestSchema } = await import('../../../../server/api/documents/manifest-schema.ts');
   context.io.stdout.write(`${JSON.stringify(manifestSchema(), null, 2)}\n`);
-  return exitCodes.ok;
 };
