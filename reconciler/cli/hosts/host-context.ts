@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
-import type { HostScope, Context, Output } from '../session/context.ts';
+import { jsonLinesTo, type HostScope, type Context, type Output } from '../session/context.ts';
 import { hasColor } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 
@@ -77,6 +77,7 @@ export function hostContext<O extends HostOptions>(
   const note = (text: string): void => {
     for (const line of text.split('\n')) context.note(line.trim() === '' ? '' : `${head}${line}`);
   };
+  const stdout = lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`));
   const colored = hasColor(io.env, io.stderr, context.options.color !== false);
   return {
     ...context,
@@ -89,13 +90,14 @@ export function hostContext<O extends HostOptions>(
       ...io,
       // Never a terminal: the rows of several hosts would overwrite each other.
       env: colored ? { ...io.env, FORCE_COLOR: '1' } : io.env,
-      stdout: lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`)),
+      stdout,
       stderr: lineWriter((line) => note(line)),
     },
     head,
     collected,
     note,
     json,
+    jsonObjects: jsonLinesTo(stdout, context.isJson),
     out: note,
     diagnostics: (found) => {
       collected.push(...found);
@@ -117,13 +119,15 @@ export function stayingContext<O extends object>(
     context.isJson
       ? own.json(line)
       : void context.io.stdout.write(`${printsJson ? withHost(line, host.name) : `${own.head}${line}`}\n`);
+  const stdout = lineWriter(print);
   const out = (text: string): void => {
     if (!context.isJson) for (const line of text.split('\n')) print(line);
   };
   return {
     ...own,
     out,
-    io: { ...own.io, stdout: lineWriter(print) },
+    jsonObjects: jsonLinesTo(stdout, context.isJson),
+    io: { ...own.io, stdout },
     diagnostics: (found) =>
       context.diagnostics(found.map((one) => ({ ...one, message: `on ${host.name}: ${one.message}` }))),
   };

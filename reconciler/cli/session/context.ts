@@ -1,5 +1,6 @@
 // The context of every command: streams, options, two stages of interruption, and output as text or JSON.
 import { setMaxListeners } from 'node:events';
+import type { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
@@ -32,6 +33,8 @@ export interface Output {
   readonly out: (text: string) => void;
   /** A line of data for machines; silent without --json. The first one is preceded by the version. */
   readonly json: (line: string) => void;
+  /** An object, or a line for each of several, without the version: for data that is JSON as it is. Silent without --json. */
+  readonly jsonObjects: (objects: object | readonly object[]) => void;
   /** A line of progress on stderr; silent with --json. */
   readonly note: (text: string) => void;
   readonly diagnostics: (found: readonly Diagnostic[]) => Promise<void>;
@@ -131,6 +134,7 @@ function openOutput(io: ShownIo, options: OutputOptions): Output {
     isFirst = false;
     io.stdout.write(`${line}\n`);
   };
+  const jsonObjects = jsonLinesTo(io.stdout, isJson);
   const diagnostics = async (found: readonly Diagnostic[]): Promise<void> => {
     if (found.length === 0) return;
     if (isJson) {
@@ -142,8 +146,15 @@ function openOutput(io: ShownIo, options: OutputOptions): Output {
     note(renderDiagnostics(found, { color: colorOf(io, io.stderr, options.color !== false) }).trimEnd());
   };
   const color = colorOf(io, io.stdout, options.color !== false);
-  return { io, isJson, color, note, json, out: (text) => void (isJson || io.stdout.write(`${text}\n`)), diagnostics };
+  const out = (text: string): void => void (isJson || io.stdout.write(`${text}\n`));
+  return { io, isJson, color, note, json, jsonObjects, out, diagnostics };
 }
+
+export const jsonLinesTo =
+  (stdout: Pick<Writable, 'write'>, isJson: boolean): Output['jsonObjects'] =>
+  (objects) => {
+    if (isJson) for (const object of [objects].flat()) stdout.write(`${JSON.stringify(object)}\n`);
+  };
 
 function expire(stop: AbortController, cancel: AbortController, options: OutputOptions): void {
   const reason = new ExpiredError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);

@@ -28,7 +28,7 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
   const pair = await pairAt(context, clientCert, clientKey);
   const address = await joinAt(context, token, text.trim(), pair);
   const host = { address, client_cert: clientCert, client_key: clientKey, server_cert: token.fingerprint };
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify(host)}\n`);
+  context.jsonObjects(host);
   context.out(
     `${address} trusts ${token.client_name} now. To connect:\n  --host ${address} --client-cert ${clientCert} --client-key ${clientKey} --server-cert ${token.fingerprint}`,
   );

@@ -25,7 +25,7 @@ export const login: Run<LoginOptions> = async (context, [given = '']) => {
   const client = createClient(host, { bearer, ...(tls === undefined ? {} : { tls }) });
   const { auth } = await using(client, async () => (await client.server(context.stop)).metadata);
   await writeLogin(context.io.env, { ...made, ...pin });
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ host, issuer: issuer.issuer, auth })}\n`);
+  context.jsonObjects({ host, issuer: issuer.issuer, auth });
   context.out(`Logged in at ${host}`);
   if (auth !== 'trusted' && auth !== 'restricted')
     context.note(

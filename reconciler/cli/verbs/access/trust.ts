@@ -22,10 +22,7 @@ export const addToken: Run<TrustAddOptions> = async (context, [name = '']) => {
     const { token, addresses, expires } = tokenOf((await client.http.send<Operation>(call, context.stop)).metadata);
     if (addresses.length === 0)
       context.note(`${client.host} listens on no address: set core.https_address before you make a token`);
-    if (context.isJson) {
-      const line = { name, token, addresses, ...(expires === undefined ? {} : { expires_at: expires }) };
-      context.io.stdout.write(`${JSON.stringify(line)}\n`);
-    }
+    context.jsonObjects({ name, token, addresses, ...(expires === undefined ? {} : { expires_at: expires }) });
     context.out(token);
     context.note(`Good for one use${expires === undefined ? '' : `, until ${expires}`}: gantry trust join TOKEN`);
   });

@@ -21,7 +21,7 @@ export const history: Run<HistoryOptions> = async (context, _args, fleet) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'json']);
   const answers = await askHosts(context, fleet, (own) => withClient(own, (client) => readEntries(own, client)));
   const rows = jsonRows(answers, ({ entries }) => entries);
-  if (context.isJson) for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
+  if (context.isJson) context.jsonObjects(rows);
   else if (format === 'json') context.io.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else if (fleet === undefined && rows.length === 0)
     context.out(`No revisions of the set ${setNameOf(context.options, [])} yet.`);

@@ -94,7 +94,7 @@ function report(context: Output, fleet: Fleet | undefined, answers: readonly Ans
       host: one.host?.name,
       ...(one.failure === undefined ? { message: one.value.text } : errorOf(one)),
     }));
-    context.io.stdout.write(`${JSON.stringify({ hosts })}\n`);
+    context.jsonObjects({ hosts });
     return failureCode(answers);
   }
   for (const { host, value } of answers.filter((one) => one.failure === undefined)) {

@@ -16,7 +16,7 @@ export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [n
     await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
       throw explainAddress(error, client, context.options.address);
     });
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
+    if (context.isJson) context.jsonObjects(await client.cluster.get(context.stop));
     context.out(`${client.host} is the first member of a cluster, ${name}`);
     context.note('To let another host in: gantry cluster add NAME');
   });
@@ -26,7 +26,7 @@ export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) =>
   await withClient(context, async (client) => {
     await checkClustered(client, context.stop);
     const { token, addresses, expires } = tokenOf(await client.cluster.makeToken(name, context.stop));
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ name, token, addresses, expires_at: expires })}\n`);
+    context.jsonObjects({ name, token, addresses, expires_at: expires });
     context.out(token);
     context.note(`Good for one use, until ${expires}. On ${name}: gantry cluster join TOKEN --address HOST:PORT`);
   });
@@ -44,7 +44,7 @@ export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']
     await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
       throw explainAddress(error, client, context.options.address);
     });
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
+    if (context.isJson) context.jsonObjects(await client.cluster.get(context.stop));
     context.out(`${client.host} is the member ${server_name} of the cluster`);
     const found = (await client.cluster.members(context.stop)).find((one) => one.server_name === server_name);
     if (found?.status === 'Online' && found.message !== fine) context.note(found.message);

@@ -78,7 +78,7 @@ export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '
   await withClient(context, async (client) => {
     await checkMembers(client, [name], context.stop);
     await followOperation(context, client, () => client.cluster.remove(name, { isForced, isEvenOnline }, context.stop));
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true })}\n`);
+    context.jsonObjects({ server_name: name, removed: true });
     context.out(name);
   });
 };

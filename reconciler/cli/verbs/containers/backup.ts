@@ -1,5 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers and custom volumes from the command line.
-import type { Command, Output, Run } from '../../session/context.ts';
+import type { Command, Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -46,24 +46,20 @@ export const createBackup: Run<BackupCreateOptions> = async (context, [container
     const backups = callsOf(client.http, container);
     const made = await followOperation(context, client, () => backups.create(body, context.stop));
     const shown = typeof made['backup_name'] === 'string' ? made['backup_name'] : (name ?? '');
-    if (context.isJson) printJson(context, { container, name: shown });
-    else context.out(shown);
+    context.jsonObjects({ container, name: shown });
+    context.out(shown);
   });
 };
 
 export const listBackups: Run<HostOptions> = async (context, [container = '']) => {
   await withClient(context, async (client) => {
     const backups = await callsOf(client.http, container).list(context.stop);
-    if (context.isJson) for (const backup of backups) printJson(context, backup);
+    if (context.isJson) context.jsonObjects(backups);
     else {
       const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED', 'SIZE'];
       context.out(renderTable(head, backups.map(rowOf), paintFor(context.color)));
     }
   });
-};
-
-const printJson = (context: Output, object: object): void => {
-  context.io.stdout.write(`${JSON.stringify(object)}\n`);
 };
 
 /** Older servers only return the older names. */
@@ -166,7 +162,7 @@ export const importBackupFile: Run<BackupImportOptions> = async (context, [file 
       return reply;
     });
     if (context.isJson)
-      printJson(context, place === undefined ? { container: made } : { pool: place.pool, volume: made });
+      context.jsonObjects(place === undefined ? { container: made } : { pool: place.pool, volume: made });
     else context.out(place === undefined ? made : `${place.pool}/${made}`);
   });
 };

@@ -46,10 +46,7 @@ export const listSnapshots: Run<HostOptions> = async (context, [container = ''])
   if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
   await withClient(context, async (client) => {
     const snapshots = await readSnapshots(client, container, context.stop);
-    if (context.isJson) {
-      for (const snapshot of snapshots) printJson(context, snapshot);
-      return;
-    }
+    if (context.isJson) return context.jsonObjects(snapshots);
     const rows = snapshots.map((one) => [
       one.name,
       utcSecondOrNever(one.created_at),
@@ -67,7 +64,7 @@ export const showSnapshots: Run<HostOptions> = async (context, texts) => {
     for (const address of addresses) {
       const call = { method: 'GET', path: pathOfSnapshot(address) } as const;
       const { metadata } = await client.http.send<Snapshot>(call, context.stop).catch(missing(address));
-      if (context.isJson) printJson(context, metadata);
+      if (context.isJson) context.jsonObjects(metadata);
       else context.out(`---\n${yamlText(metadata).trimEnd()}`);
     }
   });
@@ -172,9 +169,6 @@ const pathOf = (container: string, ...rest: readonly string[]): string =>
 const pathOfSnapshot = ({ container, snapshot }: SnapshotAddress): string => pathOf(container, snapshot);
 
 function say(context: Output, { container, snapshot }: SnapshotAddress): void {
-  if (context.isJson) printJson(context, { container, snapshot });
-  else context.out(`${container}/${snapshot}`);
+  context.jsonObjects({ container, snapshot });
+  context.out(`${container}/${snapshot}`);
 }
-
-const printJson = (context: Output, object: object): void =>
-  void context.io.stdout.write(`${JSON.stringify(object)}\n`);

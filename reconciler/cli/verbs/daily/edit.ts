@@ -92,8 +92,7 @@ async function send(context: Command, client: Client, object: LiveObject, shown:
   context.out(
     `${address} ${isChanged ? 'changed' : 'did not change: nothing was sent'}${sets.length === 0 ? ' (no set declares it)' : ''}`,
   );
-  if (context.isJson)
-    context.io.stdout.write(`${JSON.stringify({ kind, name, action: 'edit', changed: isChanged, sets })}\n`);
+  context.jsonObjects({ kind, name, action: 'edit', changed: isChanged, sets });
   if (isChanged) for (const line of nextApplyTexts(address, records, shown, edited)) context.note(line);
 }
 

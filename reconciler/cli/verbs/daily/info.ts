@@ -23,10 +23,9 @@ interface Facts {
 export const info: Run<HostOptions> = async (context, [word = '']) => {
   const name = parseContainer(word, 'gantry info', 'gantry snapshot show');
   const facts = await withClient(context, (client) => read(client, name, context.stop));
-  if (context.isJson) {
-    const { container, state, snapshots, owners } = facts;
-    context.io.stdout.write(`${JSON.stringify({ kind: 'container', ...container, state, snapshots, owners })}\n`);
-  } else context.out(infoText(facts));
+  const { container, state, snapshots, owners } = facts;
+  context.jsonObjects({ kind: 'container', ...container, state, snapshots, owners });
+  context.out(infoText(facts));
 };
 
 async function read(client: Client, name: string, signal: AbortSignal): Promise<Facts> {

@@ -40,8 +40,7 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', given]) =>
     if (options.start !== false)
       await client.operations.run(() => client.putContainerState(name, { action: 'start' }, stop), context.cancel);
     const state = options.start === false ? 'created' : 'started';
-    if (context.isJson)
-      context.io.stdout.write(`${JSON.stringify({ kind: 'container', name, action: 'launch', state })}\n`);
+    context.jsonObjects({ kind: 'container', name, action: 'launch', state });
     context.out(`container/${name} ${state}`);
     if (options.start !== false) context.note(`Next: gantry shell ${name}, or gantry info ${name}`);
   });

@@ -119,10 +119,7 @@ async function showAs(format: 'yaml' | 'json' | 'name', { io }: Output, listed: 
 }
 
 function show(context: Output, rows: readonly Row[], hasHosts: boolean): void {
-  if (context.isJson) {
-    for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects(rows);
   const head = [...(hasHosts ? ['HOST'] : []), 'NAME', 'STATE', 'ADDRESSES', 'IMAGE', 'SET'];
   const texts = rows.map(({ host, name, state, addresses, image, sets }) => [
     ...(hasHosts ? [host ?? ''] : []),
@@ -132,6 +129,6 @@ function show(context: Output, rows: readonly Row[], hasHosts: boolean): void {
     image,
     sets.length === 0 ? '-' : sets.join(', '),
   ]);
-  context.io.stdout.write(`${renderTable(head, texts, paintFor(context.color))}\n`);
+  context.out(renderTable(head, texts, paintFor(context.color)));
   if (rows.length === 0) context.note('No container yet: gantry launch IMAGE NAME makes one');
 }

@@ -100,8 +100,7 @@ export function lastLines(text: string, count: number): string {
 function write(context: Output, text: string): void {
   if (text === '') return;
   if (!context.isJson) context.io.stdout.write(text.replaceAll('\r\n', '\n'));
-  else
-    for (const line of text.split(/\r?\n/)) if (line !== '') context.io.stdout.write(`${JSON.stringify({ line })}\n`);
+  else for (const line of text.split(/\r?\n/)) if (line !== '') context.jsonObjects({ line });
 }
 
 async function emptyNote(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {

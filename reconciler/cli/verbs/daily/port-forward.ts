@@ -47,8 +47,7 @@ export const portForward: Run<PortForwardOptions> = async (context, [word = '', 
         servers.push(server);
         const local = await listen(server, address, one);
         context.out(`Forwarding ${address}:${local} to port ${one.inside} of ${name}`);
-        if (context.isJson)
-          context.io.stdout.write(`${JSON.stringify({ kind: 'container', name, address, local, port: one.inside })}\n`);
+        context.jsonObjects({ kind: 'container', name, address, local, port: one.inside });
       }
       context.takeAnnouncements();
       await untilAborted(AbortSignal.any([context.stop, context.io.lost]));

@@ -30,8 +30,7 @@ export const setKeys: Run<HostOptions> = async (context, [word = '', ...pairs]) 
     const sets = records.map(([set]) => set);
     const keys = Object.entries(changes).map(([key, value]) => `${key} ${value === '' ? 'unset' : 'set'}`);
     context.out(`${address}: ${keys.join(', ')}${sets.length === 0 ? ' (no set declares it)' : ''}`);
-    if (context.isJson)
-      context.io.stdout.write(`${JSON.stringify({ kind, name, action: 'set', keys: Object.keys(changes), sets })}\n`);
+    context.jsonObjects({ kind, name, action: 'set', keys: Object.keys(changes), sets });
     const after = { ...live, config: { ...live.config, ...changes } };
     for (const text of nextApplyTexts(address, records, live, after)) context.note(text);
     return exitCodes.ok;

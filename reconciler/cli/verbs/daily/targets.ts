@@ -154,7 +154,7 @@ async function runOnEach(
 
 function printDone(context: Output, { kind, name, host }: Target, { text, json, note }: ActionResult): void {
   const where = host === undefined ? {} : { host };
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
-  else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);
+  context.jsonObjects({ ...where, kind, name, ...json });
+  if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);
   if (note !== undefined) context.note(note);
 }

@@ -94,11 +94,7 @@ const bytes = ({ network }: State, counter: 'bytes_received' | 'bytes_sent'): nu
   Object.entries(network ?? {}).reduce((sum, [nic, { counters }]) => (nic === 'lo' ? sum : sum + counters[counter]), 0);
 
 function show(context: Context, uses: readonly Use[]): void {
-  const { io } = context;
-  if (context.isJson) {
-    for (const use of uses) io.stdout.write(`${JSON.stringify({ kind: 'container', ...use })}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects(uses.map((use) => ({ kind: 'container', ...use })));
   const head = ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'RECEIVED', 'SENT'];
   const rows = uses.map(({ name, cpu, memory, processes, received, sent }) => [
     name,
@@ -108,6 +104,6 @@ function show(context: Context, uses: readonly Use[]): void {
     `${formatBinary(Math.round(received))}/s`,
     `${formatBinary(Math.round(sent))}/s`,
   ]);
-  io.stdout.write(`${renderTable(head, rows, paintFor(context.color))}\n`);
+  context.out(renderTable(head, rows, paintFor(context.color)));
   if (uses.length === 0) context.note('No container runs: gantry list shows all');
 }

@@ -15,7 +15,7 @@ export const refreshImage: Run<HostOptions> = async (context, [name = '']) => {
     const { refreshed } = await followOperation(context, client, () =>
       client.http.send({ method: 'POST', path }, context.stop),
     );
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint, refreshed: refreshed === true })}\n`);
+    context.jsonObjects({ fingerprint, refreshed: refreshed === true });
     context.out(refreshed === true ? `${name} has been replaced by a newer image` : `${name} is the newest`);
   });
 };

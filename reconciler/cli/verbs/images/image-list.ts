@@ -13,10 +13,7 @@ export const listImages: Run<HostOptions> = async (context, wanted) => {
     const images = (await client.list('image', context.stop))
       .filter((image) => wanted.every((text) => mentions(image, text)))
       .toSorted((a, b) => (a.uploaded_at < b.uploaded_at ? -1 : 1));
-    if (context.isJson) {
-      for (const image of images) context.io.stdout.write(`${JSON.stringify(image)}\n`);
-      return;
-    }
+    if (context.isJson) return context.jsonObjects(images);
     const head = ['ALIAS', 'FINGERPRINT', 'PUBLIC', 'DESCRIPTION', 'ARCHITECTURE', 'SIZE', 'UPLOADED'];
     context.out(renderTable(head, images.map(rowOf), paintFor(context.color)));
   });

@@ -89,7 +89,7 @@ async function make(context: Context<HostOptions>, body: ImageCreate): Promise<v
 }
 
 function printFingerprint(context: Output, fingerprint: string): void {
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint })}\n`);
+  context.jsonObjects({ fingerprint });
   context.out(fingerprint);
 }
 

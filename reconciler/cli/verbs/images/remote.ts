@@ -10,9 +10,8 @@ import type { RemoteAddOptions } from './image-verbs.ts';
 
 export const listRemotes: Run = async (context) => {
   const remotes = [...(await readRemotes(context.io.env))];
-  if (context.isJson)
-    for (const [name, { url, protocol, isBuiltIn = false }] of remotes)
-      context.io.stdout.write(`${JSON.stringify({ name, url, protocol, built_in: isBuiltIn })}\n`);
+  for (const [name, { url, protocol, isBuiltIn = false }] of remotes)
+    context.jsonObjects({ name, url, protocol, built_in: isBuiltIn });
   const rows = remotes.map(([name, { url, protocol, isBuiltIn }]) => [
     name,
     url,

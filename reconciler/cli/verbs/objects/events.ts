@@ -70,8 +70,8 @@ async function namesFor(
 }
 
 function printEvent(context: Output, event: Event, names: CertificateNames | undefined): void {
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
-  else context.out([utcSecond(event.timestamp), event.type, printable(textOf(event, names))].join('  '));
+  context.jsonObjects(event);
+  context.out([utcSecond(event.timestamp), event.type, printable(textOf(event, names))].join('  '));
 }
 
 /** For a lifecycle event its action, object and author; for others a short description. */

@@ -61,7 +61,7 @@ async function exportTo(
 
 function writeJson(context: Output, { parts }: WrittenExport): void {
   for (const { exported } of parts) {
-    if (exported.values !== undefined) context.io.stdout.write(`${JSON.stringify(exported.values)}\n`);
+    if (exported.values !== undefined) context.jsonObjects(exported.values);
   }
 }
 

@@ -51,10 +51,7 @@ function addressOf(text: string): Address {
 async function showFleetPlan(context: Output, args: readonly string[]): Promise<void> {
   const { fleetPlanAt } = await import('../planning/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
-  if (context.isJson) {
-    for (const [host, { plan }] of plans) context.io.stdout.write(`${JSON.stringify({ host, plan })}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects(plans.map(([host, { plan }]) => ({ host, plan })));
   const paint = paintFor(context.color);
   for (const text of new Set(plans.map(([, plan]) => plan.text))) {
     const names = plans.flatMap(([host, plan]) => (plan.text === text ? [host] : []));
@@ -70,10 +67,7 @@ async function showOne(context: Command, client: Client, address: string): Promi
     throw isNotFound(error) ? new CliError(`${address} does not exist`, exitCodes.error, error) : error;
   });
   const object = { kind, ...reply.metadata };
-  if (context.isJson) {
-    context.io.stdout.write(`${JSON.stringify(object)}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects(object);
   context.out(`---\n${yamlText(object).trimEnd()}`);
 }
 
@@ -91,10 +85,7 @@ async function read(client: Client, kind: KindName, name: string, signal: AbortS
 async function showAll(context: Command, client: Client): Promise<void> {
   const lists = await Promise.all(listed.map((kind) => client.list(kind, context.stop)));
   const found = listed.flatMap((kind, index) => (lists[index] ?? []).map((object) => ({ kind, object })));
-  if (context.isJson) {
-    for (const { kind, object } of found) context.io.stdout.write(`${JSON.stringify({ kind, ...object })}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects(found.map(({ kind, object }) => ({ kind, ...object })));
   const rows = found.map(({ kind, object }) => [`${kind}/${shortened(nameOfObject(kind, object))}`, summaryOf(object)]);
   context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
 }

@@ -57,9 +57,7 @@ async function validateHosts(context: Context<ValidateOptions>, fleet: Fleet, ar
     loaded.map(({ host }) => host.name),
   );
   const each = loaded.map(({ host, loaded: { documents } }) => ({ host: host.name, documents: documents.length }));
-  if (context.isJson)
-    context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', valid: true, hosts: each })}\n`);
-  else
-    for (const { host, documents } of each)
-      context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
+  context.jsonObjects({ format_version: '1.0', valid: true, hosts: each });
+  for (const { host, documents } of each)
+    context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
 }

@@ -23,7 +23,7 @@ export const docs: Run<DocsOptions> = async (context, words) => {
   if (context.options.search !== undefined) return search(context, pages, context.options.search);
   if (words.length === 0) return list(context, pages);
   const page = pageOf(pages, words.join('/').toLowerCase());
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify(page)}\n`);
+  if (context.isJson) context.jsonObjects(page);
   else await showPaged(context, page.text.replaceAll(/<!--[^]*?-->\n?/g, '').trimEnd());
   return exitCodes.ok;
 };
@@ -60,8 +60,7 @@ async function readPages(folder: string): Promise<readonly Page[]> {
 }
 
 function list(context: Context, pages: readonly Page[]): 0 {
-  if (context.isJson)
-    for (const { topic, title } of pages) context.io.stdout.write(`${JSON.stringify({ topic, title })}\n`);
+  if (context.isJson) for (const { topic, title } of pages) context.jsonObjects({ topic, title });
   else {
     const rows = pages.map(({ topic, title }) => [topic, title]);
     context.io.stdout.write(`${renderTable(['TOPIC', 'TITLE'], rows, paintFor(context.color))}\n`);
@@ -99,9 +98,8 @@ function search(context: Context, pages: readonly Page[], text: string): 0 | 1 {
       .filter((line) => words.every((word) => line.toLowerCase().includes(word)))
       .map((line) => ({ topic, line: line.trim() })),
   );
-  for (const { topic, line } of found)
-    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ topic, line })}\n`);
-    else context.out(`${topic}: ${line.length > 200 ? `${line.slice(0, 199)}…` : line}`);
+  context.jsonObjects(found);
+  for (const { topic, line } of found) context.out(`${topic}: ${line.length > 200 ? `${line.slice(0, 199)}…` : line}`);
   if (found.length === 0) context.note(`No page has ${text}`);
   return found.length === 0 ? exitCodes.error : exitCodes.ok;
 }

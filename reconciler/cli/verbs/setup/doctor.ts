@@ -251,10 +251,7 @@ export function warningFindings(all: readonly Warning[]): readonly Finding[] {
 }
 
 function showFindings(context: Output, findings: readonly Finding[]): void {
-  if (context.isJson) {
-    context.io.stdout.write(`${JSON.stringify({ findings })}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects({ findings });
   const paint = paintFor(context.color);
   const tints = { ok: paint.green, warning: paint.yellow, error: paint.red } as const;
   const width = Math.max(...findings.map(({ host }) => host?.length ?? 0));

@@ -62,10 +62,7 @@ async function explainRefusals(context: Output, code: string): Promise<void> {
 }
 
 function show(context: Output, found: Explanation): void {
-  if (context.isJson) {
-    context.io.stdout.write(`${JSON.stringify({ ...found, facts: Object.fromEntries(found.facts) })}\n`);
-    return;
-  }
+  if (context.isJson) return context.jsonObjects({ ...found, facts: Object.fromEntries(found.facts) });
   const paint = paintFor(context.color);
   const facts = found.facts.map(([name, text]) => `  ${name}: ${text}`);
   const width = Math.min(34, Math.max(0, ...found.members.map(({ name }) => name.length)));

@@ -28,8 +28,8 @@ export const fmt: Run<FmtOptions> = async (context, args) => {
       if (!isCheck) await replaceFile(file, formatted.text);
     }
   }
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ changed, problems })}\n`);
-  else for (const file of changed) context.out(file);
+  context.jsonObjects({ changed, problems });
+  for (const file of changed) context.out(file);
   if (problems.length > 0) throw new CliError(problems.join('\n       '), exitCodes.error);
   return isCheck && changed.length > 0 ? exitCodes.error : exitCodes.ok;
 };

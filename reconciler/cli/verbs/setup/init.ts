@@ -26,7 +26,7 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   if (name === undefined && !hasStack && wantsContainer(context))
     return (await import('./first-container.ts')).makeFirstContainer(context, directory);
   const made = await writeNew(context, directory, template.files);
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ made })}\n`);
+  context.jsonObjects({ made });
   if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
   else if (hasStack) context.note(`Next: gantry apply ${directory}`);
   return exitCodes.ok;

@@ -5,7 +5,7 @@ import { uiVersion } from '../../output/render-json.ts';
 import { version } from '../../../../server/api/version.ts';
 
 export const showVersion: Run = (context) => {
-  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ gantry_version: version, ui: uiVersion })}\n`);
-  else context.out(`Gantry ${version}`);
+  context.jsonObjects({ gantry_version: version, ui: uiVersion });
+  context.out(`Gantry ${version}`);
   return Promise.resolve(exitCodes.ok);
 };
