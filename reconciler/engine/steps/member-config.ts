@@ -2,11 +2,13 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import { dialectOf } from '../../../server/client/client.ts';
-import type { Json, JsonObject } from '../../core/documents/document.ts';
+import type { Change } from '../../core/documents/change.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
+import { pauseIfOvertaken, refuseStale, staleIfGone } from './overtaken.ts';
 
 /**
  * `member_overrides` of the body names every member. gantryd takes the whole document; LXD gets a request for each member and then one
@@ -41,18 +43,68 @@ export async function createOnMembers(
   await send(mapOf(body['config']));
 }
 
-/** Applies the edits of single members and returns the rest of the step. */
-export async function updateMembers(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
-  const own = step.edits.filter(({ segments }) => segments[0] === 'member_overrides');
-  if (own.length === 0) return step;
-  const byMember = new Map<string, Record<string, Json>>();
-  for (const { segments, after } of own) {
-    const [, member = '', key = ''] = segments;
-    byMember.set(member, { ...byMember.get(member), [key]: after ?? '' });
+export const isOfMember = ({ segments }: Change): boolean => segments[0] === 'member_overrides';
+
+/** The edits of one member. */
+interface MemberEdits {
+  readonly target: string;
+  readonly edits: readonly Change[];
+}
+
+/** Returns the edits by member. Throws if someone changed what they edit. */
+export async function readMembers(
+  context: StepContext,
+  step: UpdateStep,
+  all: readonly Change[],
+  signal: AbortSignal,
+): Promise<readonly MemberEdits[]> {
+  const names = new Set(all.map(({ segments }) => segments[1] ?? ''));
+  const members = [...names].map((target) => ({ target, edits: all.filter(({ segments }) => segments[1] === target) }));
+  for (const member of members) await readMember(context, step, member, signal);
+  return members;
+}
+
+/** The ETag of the object on the member. */
+async function readMember(
+  { client }: StepContext,
+  step: UpdateStep,
+  { target, edits }: MemberEdits,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { metadata, etag } = await client.get(step.kind, step.name, signal, target).catch(staleIfGone);
+  refuseStale(
+    { member_overrides: { [target]: (metadata as { readonly config?: object }).config } },
+    { ...step, edits },
+  );
+  return etag;
+}
+
+export async function updateMembers(
+  context: StepContext,
+  step: UpdateStep,
+  members: readonly MemberEdits[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const member of members) await updateMember(context, step, member, signal);
+}
+
+async function updateMember(
+  context: StepContext,
+  step: UpdateStep,
+  member: MemberEdits,
+  signal: AbortSignal,
+): Promise<void> {
+  const { target, edits } = member;
+  const config = Object.fromEntries(edits.map(({ segments, after }) => [segments[2] ?? '', after ?? ''] as const));
+  const body = { config } as unknown as Partial<KindTypes[KindName]['put']>;
+  for (let attempt = 1; ; attempt += 1) {
+    const ifMatch = await readMember(context, step, member, signal);
+    const write = { target, ...(ifMatch === undefined ? {} : { ifMatch }) };
+    try {
+      await sendAndWait(context, () => context.client.patch(step.kind, step.name, body, write, signal), signal);
+      return;
+    } catch (error) {
+      await pauseIfOvertaken(context, error, attempt, signal);
+    }
   }
-  for (const [target, config] of byMember) {
-    const body = { config } as unknown as Partial<KindTypes[KindName]['put']>;
-    await sendAndWait(context, () => context.client.patch(step.kind, step.name, body, { target }, signal), signal);
-  }
-  return { ...step, edits: step.edits.filter((edit) => !own.includes(edit)) };
 }

@@ -1,38 +1,35 @@
 // Updates an object: reads it, merges the edits onto the live object, and writes it back under the ETag of that read.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { hasUnknownOutcome, isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
+import { hasUnknownOutcome } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
+import type { Change } from '../../core/documents/change.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
-import { isStale, putBody, stalePaths } from '../../core/plan/apply-edits.ts';
+import { isStale, putBody } from '../../core/plan/apply-edits.ts';
 import { withoutAddress } from '../../core/kinds/server-config.ts';
 import { mapOf, asText } from '../../core/documents/json-values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/owner-records.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
 import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
-import { updateMembers } from './member-config.ts';
+import { isOfMember, readMembers, updateMembers } from './member-config.ts';
+import { pauseIfOvertaken, refuseStale, staleIfGone } from './overtaken.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import { isMove } from '../../core/live/placement.ts';
 import { waitForRunning } from '../running-operations.ts';
 
-const attempts = 5;
-/** A random pause, so that concurrent writers stop colliding. */
-const overtakenPauseMs = 20;
-const keepsChanging = `others keep changing it: ${attempts} writes in a row met a newer version`;
-
 export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
-  const step = await moveFirst(context, await updateMembers(context, whole, signal), signal);
+  const [ofMembers, move] = [whole.edits.filter(isOfMember), whole.edits.find((edit) => isContainerMove(whole, edit))];
+  const step = { ...whole, edits: whole.edits.filter((edit) => edit !== move && !ofMembers.includes(edit)) };
+  if (ofMembers.length > 0 || move !== undefined) {
+    // These write before the rest, so the whole step is checked first.
+    const members = await readMembers(context, whole, ofMembers, signal);
+    await readChecked(context, whole, step, signal);
+    await updateMembers(context, whole, members, signal);
+    if (move !== undefined) await moveFirst(context, whole, move, signal);
+  }
   for (let attempt = 1; ; attempt += 1) {
-    const found = await client.get(step.kind, step.name, signal, step.target).catch((error: unknown) => {
-      throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;
-    });
-    const live = { ...found, metadata: asPlanned(step, found.metadata) };
-    const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
-    const stale = isAsPlanned ? [] : stalePaths(live.metadata, step);
-    if (stale.length > 0) throw new StaleError(`someone changed it since the plan was made: ${stale.join(', ')}`);
-    const edited = putBody(step.kind, live.metadata, step.edits);
-    context.permit?.(whole, { before: putBody(step.kind, live.metadata, []), after: edited });
+    const { live, edited } = await readChecked(context, whole, step, signal);
     const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
     const sent = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
@@ -42,14 +39,20 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
       await sendAndWait(context, () => client.put(step.kind, step.name, body, write, signal), signal);
       return undefined;
     } catch (error) {
-      signal.throwIfAborted();
-      // A conflict or an unknown outcome: the next read shows the state.
-      const isOvertaken = isPreconditionFailed(error);
-      if (!isOvertaken && !hasUnknownOutcome(error)) throw error;
-      if (attempt < attempts) await context.pause(overtakenPauseMs * attempt, signal);
-      else throw isOvertaken ? new StaleError(keepsChanging, { cause: error }) : error;
+      await pauseIfOvertaken(context, error, attempt, signal);
     }
   }
+}
+
+/** Reads the object. Throws if someone changed what `step` edits, or if a rule forbids the write of `whole`. */
+async function readChecked(context: StepContext, whole: UpdateStep, step: UpdateStep, signal: AbortSignal) {
+  const found = await context.client.get(step.kind, step.name, signal, step.target).catch(staleIfGone);
+  const live = { ...found, metadata: asPlanned(step, found.metadata) };
+  const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
+  if (!isAsPlanned) refuseStale(live.metadata, step);
+  const edited = putBody(step.kind, live.metadata, step.edits);
+  context.permit?.(whole, { before: putBody(step.kind, live.metadata, []), after: edited });
+  return { live, edited };
 }
 
 /** Drops a saved address on which nothing listens, as the plan does, so that it is set again. */
@@ -86,14 +89,13 @@ function isNoted(live: object, owned: object): boolean {
   return [...new Set([...now.keys(), ...then.keys()])].every((set) => text(now, set) === text(then, set));
 }
 
-/** Returns the rest of the step. A container that is there already, from an earlier run, does not move again. */
-async function moveFirst(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
-  const move = step.kind === 'container' ? step.edits.find(isMove) : undefined;
-  if (move === undefined) return step;
-  const rest = { ...step, edits: step.edits.filter((edit) => edit !== move) };
+const isContainerMove = ({ kind }: UpdateStep, edit: Change): boolean => kind === 'container' && isMove(edit);
+
+/** A container that is there already, from an earlier run, does not move again. */
+async function moveFirst(context: StepContext, step: UpdateStep, move: Change, signal: AbortSignal): Promise<void> {
   const [from, to] = [asText(move.before), asText(move.after)];
   const now = await locationOf(context, step.name, signal);
-  if (now === to) return rest;
+  if (now === to) return;
   if (now !== from) throw new StaleError(`someone moved it to ${now} since the plan was made`);
   context.onProgress(`moving from ${from} to ${to}`);
   const path = pathOf('container', step.name);
@@ -107,12 +109,7 @@ async function moveFirst(context: StepContext, step: UpdateStep, signal: AbortSi
     await waitForRunning(context.client, 'container', step.name, signal);
     if ((await locationOf(context, step.name, signal)) !== to) throw error;
   }
-  return rest;
 }
 
-async function locationOf({ client }: StepContext, name: string, signal: AbortSignal): Promise<string> {
-  const found = await client.get('container', name, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;
-  });
-  return found.metadata.location;
-}
+const locationOf = async ({ client }: StepContext, name: string, signal: AbortSignal): Promise<string> =>
+  (await client.get('container', name, signal).catch(staleIfGone)).metadata.location;
