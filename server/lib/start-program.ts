@@ -1,5 +1,5 @@
 // Starts host programs: by Node's fork, or a faster way of the host. Does not wait for them.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
 /** An open file, a pipe, or nothing. */
@@ -28,10 +28,26 @@ export interface StartedProgram<In = Writable | null, Out = Readable | null, Err
 
 export type StartProgram = (plan: ProgramPlan) => StartedProgram;
 
-const fork: StartProgram = ({ argv: [file = '', ...args], stdio, ...options }) =>
-  spawn(file, args, { ...options, stdio: [...stdio] });
+export interface ProgramStarter {
+  readonly start: StartProgram;
+  /** The second reads what the first writes, whatever descriptors their plans name there. Default: by Node's fork. */
+  readonly startPair?: (first: ProgramPlan, second: ProgramPlan) => readonly [StartedProgram, StartedProgram];
+}
 
-let quick: StartProgram | undefined;
+const fork = ({ argv: [file = '', ...args], ...options }: ProgramPlan, stdio: StdioOptions): ChildProcess =>
+  spawn(file, args, { ...options, stdio });
+
+const forkPair = (first: ProgramPlan, second: ProgramPlan): readonly [StartedProgram, StartedProgram] => {
+  const writer = fork(first, [first.stdio[0], 'pipe', first.stdio[2]]);
+  const reader = fork(second, [writer.stdout, second.stdio[1], second.stdio[2]]);
+  // Our end of the pipe keeps the writer waiting for ever when the reader is gone.
+  reader.once('exit', () => writer.stdout?.destroy());
+  return [writer, reader];
+};
+
+const byFork: Required<ProgramStarter> = { start: (plan) => fork(plan, [...plan.stdio]), startPair: forkPair };
+
+let quick: ProgramStarter | undefined;
 
 /** This process's end of a pipe, if there is one. */
 type End<S extends Stdio, Stream> = 'pipe' extends S ? (S extends 'pipe' ? Stream : Stream | null) : null;
@@ -39,10 +55,15 @@ type End<S extends Stdio, Stream> = 'pipe' extends S ? (S extends 'pipe' ? Strea
 export function startProgram<In extends Stdio, Out extends Stdio, Err extends Stdio>(
   plan: ProgramPlan<In, Out, Err>,
 ): StartedProgram<End<In, Writable>, End<Out, Readable>, End<Err, Readable>> {
-  return (quick ?? fork)(plan) as ReturnType<typeof startProgram<In, Out, Err>>;
+  return (quick ?? byFork).start(plan) as ReturnType<typeof startProgram<In, Out, Err>>;
+}
+
+/** Two programs, of which the second reads what the first writes. */
+export function startPair(first: ProgramPlan, second: ProgramPlan): readonly [StartedProgram, StartedProgram] {
+  return (quick?.startPair ?? byFork.startPair)(first, second);
 }
 
 /** Applies to later starts of this process; undefined: by fork. */
-export function startProgramsBy(way: StartProgram | undefined): void {
+export function startProgramsBy(way: ProgramStarter | undefined): void {
   quick = way;
 }

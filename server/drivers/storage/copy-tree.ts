@@ -1,5 +1,4 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
-import { spawn } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { hasCode } from '../../lib/shared/error-code.ts';
@@ -7,7 +6,7 @@ import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
 import { DriverError } from '../driver-error.ts';
 import { programEnv } from '../../lib/program-env.ts';
-import type { StartedProgram } from '../../lib/start-program.ts';
+import { startPair, type StartedProgram } from '../../lib/start-program.ts';
 
 const dayMs = 86_400_000;
 /** Max bytes kept of a program's messages; the rest is dropped. */
@@ -67,23 +66,23 @@ export async function copyGuestTreeInto(
   ];
   const owners = asRoot ? [...keepAll, '--same-owner'] : ['--no-same-owner'];
   const unpack = ['--extract', '--file=-', '--same-permissions', '--delay-directory-restore', `--directory=${target}`];
-  const [read = '', ...readArgs] = confined({
+  const read = confined({
     argv: ['tar', ...(asRoot ? keepAll : []), ...pack],
     confinement: { reads: [source], writes: [], keeps: keptToRead },
   });
-  const [write = '', ...writeArgs] = confined({
+  const write = confined({
     argv: ['tar', ...owners, ...unpack],
     confinement: { reads: [], writes: [target], keeps: keptToWrite },
   });
-  const reader = spawn(read, readArgs, { stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
-  const writer = spawn(write, writeArgs, { stdio: [reader.stdout, 'ignore', 'pipe'], env: programEnv });
+  const [reader, writer] = startPair(
+    { argv: read, env: programEnv, stdio: ['ignore', 'pipe', 'pipe'] },
+    { argv: write, env: programEnv, stdio: ['pipe', 'ignore', 'pipe'] },
+  );
   const kill = (): void => {
     reader.kill('SIGKILL');
     writer.kill('SIGKILL');
   };
   signal.addEventListener('abort', kill, { once: true });
-  // Our end of the pipe keeps the reader waiting for ever when the writer is gone.
-  writer.once('exit', () => reader.stdout.destroy());
   try {
     const [read, written] = await Promise.all([ended(reader, 'tar', 'reading'), ended(writer, 'tar', 'writing')]);
     signal.throwIfAborted();

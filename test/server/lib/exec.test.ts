@@ -8,7 +8,7 @@ import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts'
 import { type Libc, loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
 import { mortal } from '../../../server/lib/confined.ts';
-import { startProgramsBy } from '../../../server/lib/start-program.ts';
+import { startPair, startProgramsBy } from '../../../server/lib/start-program.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 import { until } from '../../support/until.ts';
 
@@ -106,6 +106,25 @@ describe.each([
     const before = readdirSync('/proc/self/fd').length;
     for (let count = 0; count < 20; count += 1) await exec(['true'], { input: 'x' });
     await exec(['/nonexistent/program']).catch(() => {});
+    await until(() => readdirSync('/proc/self/fd').length <= before);
+  });
+
+  test('the second of a pair of programs reads what the first writes, and the first ends when the second is gone', async () => {
+    const pair = async (first: string, second: string): Promise<readonly [number | null, number | null, string]> => {
+      const plan = { env: { PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'ignore', 'ignore'] } as const;
+      const out = join(tempFolder('exec-'), 'out');
+      const started = startPair(
+        { ...plan, argv: ['sh', '-c', first] },
+        { ...plan, argv: ['sh', '-c', second, 'sh', out] },
+      );
+      const [one, two] = await Promise.all(
+        started.map((each) => new Promise<number | null>((resolve) => each.on('exit', (code) => resolve(code)))),
+      );
+      return [one ?? null, two ?? null, readFileSync(out, 'utf8')];
+    };
+    const before = readdirSync('/proc/self/fd').length;
+    expect(await pair('head -c 300000 /dev/zero; exit 3', 'wc -c > "$1"; exit 4')).toEqual([3, 4, '300000\n']);
+    expect((await pair('exec cat /dev/zero', 'head -c 1 > "$1"')).slice(0, 2)).toEqual([null, 0]);
     await until(() => readdirSync('/proc/self/fd').length <= before);
   });
 

@@ -4,15 +4,30 @@ import { accessSync, closeSync, constants as files, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { isMainThread } from 'node:worker_threads';
-import type { ProgramPlan, StartedProgram, StartProgram, Stdio } from '../../../lib/start-program.ts';
+import type { ProgramPlan, ProgramStarter, StartedProgram, StartProgram, Stdio } from '../../../lib/start-program.ts';
 import { codeOf, watchProgram } from './child-process.ts';
 import type { Libc } from './syscalls.ts';
 import { openPipe, pipeReader, pipeWriter } from './pipes.ts';
 
 /** Undefined if libc cannot, and in worker threads, which learn of no exits. */
-export function quickStart(libc: Libc): StartProgram | undefined {
+export function quickStart(libc: Libc): Required<ProgramStarter> | undefined {
   if (libc.posixSpawn === undefined || !isMainThread) return undefined;
-  return (plan) => new QuickProgram(libc, plan);
+  const start: StartProgram = (plan) => new QuickProgram(libc, plan);
+  return {
+    start,
+    startPair: (first, second) => {
+      const { reader, writer } = openPipe(libc);
+      try {
+        return [
+          start({ ...first, stdio: [first.stdio[0], writer, first.stdio[2]] }),
+          start({ ...second, stdio: [reader, second.stdio[1], second.stdio[2]] }),
+        ];
+      } finally {
+        closeSync(writer);
+        closeSync(reader);
+      }
+    },
+  };
 }
 
 class QuickProgram extends EventEmitter implements StartedProgram {

@@ -1,7 +1,9 @@
 // A daemon with real containers starts all its programs without a copy of itself.
-import { rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lxcAvailable, openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
+import { copyGuestTreeInto } from '../../../../server/drivers/storage/copy-tree.ts';
 import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { startProgramsBy } from '../../../../server/lib/start-program.ts';
@@ -26,8 +28,14 @@ test.skipIf(!available.ok)(
     try {
       const open = forked();
       const second = exec(['sleep', '0.2']);
+      const target = join(dir, 'target');
+      mkdirSync(target);
+      const copied = copyGuestTreeInto('test/fixtures/sagas', target, true, new AbortController().signal);
+      await new Promise((resolve) => setImmediate(resolve));
       expect(forked()).toBe(open);
       expect((await second).code).toBe(0);
+      await copied;
+      expect(readdirSync(target)).toEqual(readdirSync('test/fixtures/sagas'));
     } finally {
       startProgramsBy(undefined);
       await runtime.close();

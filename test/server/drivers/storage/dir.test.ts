@@ -176,9 +176,11 @@ describe('the first container of an image', () => {
     spawn(argv[0] ?? '', argv.slice(1), { env, ...(cwd === undefined ? {} : { cwd }), stdio: [...stdio] });
   /** Syncs of the disk stand at a gate: they begin when the file is there, or fail when it says so. */
   const holdSyncs = (gate: string): void =>
-    startProgramsBy((plan) => {
-      const wait = `until [ -s ${gate} ]; do sleep 0.01; done; [ "$(cat ${gate})" = open ] && exec "$@"`;
-      return fork(plan.argv[0] === 'sync' ? ['sh', '-c', wait, 'sh', ...plan.argv] : plan.argv, plan);
+    startProgramsBy({
+      start: (plan) => {
+        const wait = `until [ -s ${gate} ]; do sleep 0.01; done; [ "$(cat ${gate})" = open ] && exec "$@"`;
+        return fork(plan.argv[0] === 'sync' ? ['sh', '-c', wait, 'sh', ...plan.argv] : plan.argv, plan);
+      },
     });
   const make = ({ storage, pool }: Place, name: string): Promise<void> =>
     storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never);
