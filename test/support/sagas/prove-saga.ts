@@ -92,6 +92,11 @@ export function proveSaga<P>(kind: SagaKind, { title, facts, make }: SagaProof<P
     await runner(subject).run(subject.saga, subject.params, context());
     expect(await subject.snapshot()).toEqual(await expectedEnd());
   };
+  let stepCount: number | undefined;
+  const countSteps = async (): Promise<number> => {
+    if (stepCount === undefined) await withCase(async ({ saga: { steps } }) => void (stepCount = steps.length));
+    return stepCount ?? 0;
+  };
   let end: Promise<unknown> | undefined;
   const expectedEnd = (): Promise<unknown> => {
     end ??= (async () => {
@@ -106,94 +111,85 @@ export function proveSaga<P>(kind: SagaKind, { title, facts, make }: SagaProof<P
     return end;
   };
 
+  const failing = async (saga: (given: Saga<P>) => Saga<P>, doneSteps: number): Promise<void> =>
+    withCase(async (subject) => {
+      const before = await subject.snapshot();
+      await expectFailure(subject, saga(subject.saga));
+      await expectUndone(subject, before, doneSteps);
+    });
+
   describe(`the saga ${[kind, title].join(' ').trim()}`, () => {
-    test('changes something', () =>
+    test('may have each of its steps run twice, and reads the parameters that this release and the one before store', () =>
       withCase(async (subject) => {
-        expect(await subject.snapshot()).not.toEqual(await expectedEnd());
-      }));
-
-    test('may have each of its steps run twice', () =>
-      withCase(async (subject) => {
-        const twice = withSteps(subject.saga, (step) => ({
-          ...step,
-          execute: async (params, given) => {
-            await step.execute(params, given);
-            await step.execute(params, given);
-          },
-        }));
-        await runner(subject).run(twice, subject.params, context());
-        expect(await subject.snapshot()).toEqual(await expectedEnd());
-      }));
-
-    test('unwinds cleanly when a step fails, before or after its work', () =>
-      withCase(async ({ saga: { steps } }) => {
-        for (const index of steps.keys()) {
-          for (const when of ['before', 'after'] as const) {
-            await withCase(async (subject) => {
-              const before = await subject.snapshot();
-              const failing = withSteps(subject.saga, (step, at) => (at === index ? failingStep(step, when) : step));
-              await expectFailure(subject, failing);
-              await expectUndone(subject, before, when === 'after' ? index + 1 : index);
-            });
-          }
-        }
-      }));
-
-    test('unwinds cleanly when the last record cannot be written', () =>
-      withCase(async (subject) => {
-        const before = await subject.snapshot();
-        const failing: Saga<P> = {
-          ...subject.saga,
-          commit: () => {
-            throw new Planned();
-          },
-        };
-        await expectFailure(subject, failing);
-        await expectUndone(subject, before, subject.saga.steps.length);
-      }));
-
-    test('may be unwound twice', () =>
-      withCase(async (subject) => {
-        const before = await subject.snapshot();
-        const noReturn = subject.saga.steps.findIndex((step) => step.name === facts.pointOfNoReturn);
-        const last = (noReturn < 0 ? subject.saga.steps.length : noReturn) - 1;
-        const failing = withSteps(subject.saga, (step, at) => {
-          const twice: SagaStep<P> = {
-            ...step,
-            undo: async (params) => {
-              await step.undo?.(params);
-              await step.undo?.(params);
-            },
-          };
-          return at === last ? failingStep(twice, 'after') : twice;
-        });
-        await expectFailure(subject, failing);
-        await expectUndone(subject, before, last + 1);
-      }));
-
-    test('stores parameters that this release reads, and reads those of the release before them', () =>
-      withCase((subject) => {
+        stepCount ??= subject.saga.steps.length;
         const stored = JSON.parse(JSON.stringify(subject.params)) as unknown;
         const { version } = sagaParams[kind];
         expect(readSagaParams({ kind, version, params: stored })).toEqual({ kind, params: stored });
         expect(readSagaParams({ kind, params: olderParams(kind, title, stored) })).toEqual({ kind, params: stored });
-        return Promise.resolve();
+        expect(await subject.snapshot()).not.toEqual(await expectedEnd());
+        await runner(subject).run(withSteps(subject.saga, runsTwice), subject.params, context());
+        expect(await subject.snapshot()).toEqual(await expectedEnd());
       }));
 
-    test('is recovered after a crash at each point, as a release without versions left it', () =>
-      withCase(async ({ saga: { steps } }) => {
-        for (let done = 0; done <= steps.length; done += 1) {
-          await withCase(async (subject) => {
-            const before = await subject.snapshot();
-            await crashAfter(subject, done, title);
-            // Stored and read back, as a crash would have it.
-            await runner(subject).recover();
-            if (subject.saga.onRestart === 'finish') expect(await subject.snapshot()).toEqual(await expectedEnd());
-            else expect(await subject.snapshot()).toEqual(before);
-          });
-        }
-      }));
+    test('unwinds cleanly when a step fails before its work, or the last record cannot be written', async () => {
+      const steps = await countSteps();
+      for (let index = 0; index < steps; index += 1)
+        await failing(
+          (saga) => withSteps(saga, (step, at) => (at === index ? failingStep(step, 'before') : step)),
+          index,
+        );
+      await failing((saga) => ({ ...saga, commit: throwPlanned }), steps);
+    });
+
+    test('unwinds cleanly, also twice, when a step fails after its work', async () => {
+      const steps = await countSteps();
+      for (let index = 0; index < steps; index += 1)
+        await failing(
+          (saga) =>
+            withSteps(saga, (step, at) => (at === index ? failingStep(undoesTwice(step), 'after') : undoesTwice(step))),
+          index + 1,
+        );
+    });
+
+    test('is recovered after a crash at each point, as a release without versions left it', async () => {
+      const steps = await countSteps();
+      for (let done = 0; done <= steps; done += 1) {
+        await withCase(async (subject) => {
+          const before = await subject.snapshot();
+          await crashAfter(subject, done, title);
+          // Stored and read back, as a crash would have it.
+          await runner(subject).recover();
+          if (subject.saga.onRestart === 'finish') expect(await subject.snapshot()).toEqual(await expectedEnd());
+          else expect(await subject.snapshot()).toEqual(before);
+        });
+      }
+    });
   });
+}
+
+function throwPlanned(): never {
+  throw new Planned();
+}
+
+function runsTwice<P>(step: SagaStep<P>): SagaStep<P> {
+  return {
+    ...step,
+    execute: async (params, given) => {
+      await step.execute(params, given);
+      await step.execute(params, given);
+    },
+  };
+}
+
+function undoesTwice<P>(step: SagaStep<P>): SagaStep<P> {
+  if (step.undo === undefined) return step;
+  return {
+    ...step,
+    undo: async (params) => {
+      await step.undo?.(params);
+      await step.undo?.(params);
+    },
+  };
 }
 
 /** An undo that fails, too, is left to recovery. */
