@@ -34,7 +34,12 @@ export interface CopyOrigin {
 
 /** `source.source` is `C` or `C/S` of `source.project`, or else of the request's project; snapshots are included unless the source is a
  *  snapshot, or `container_only`. */
-export function copyOrigin(records: Records, project: string, source: ContainerSource): CopyOrigin {
+export function copyOrigin(
+  deps: Pick<ContainerDeps, 'records' | 'idMaps'>,
+  project: string,
+  source: ContainerSource,
+): CopyOrigin {
+  const { records } = deps;
   if (source.source === undefined || source.source === '') {
     throw errors.invalid('container', [
       { path: 'source.source', message: 'is required: the name of the container to copy, or CONTAINER/SNAPSHOT' },
@@ -48,19 +53,22 @@ export function copyOrigin(records: Records, project: string, source: ContainerS
   const { document } = entry;
   const locks = [lockOf(name)];
   if (slash < 0) {
-    const snapshots = isWithoutSnapshots(source) ? [] : readySnapshots(records, document.uuid);
+    const snapshots = isWithoutSnapshots(source) ? [] : copiedSnapshots(deps, document.uuid);
     const from = { container: name, pool: document.pool };
-    return { base: copyBase(document), locks, from, written: document.volume, snapshots };
+    return { base: baseHere(deps, document), locks, from, written: document.volume, snapshots };
   }
   const snapshot = source.source.slice(slash + 1);
   const found = records.snapshots.get(snapshotKey(document.uuid, snapshot))?.document;
   if (found === undefined || found.lifecycle !== 'ready') throw errors.notFound('snapshot', source.source);
   const from = { container: name, pool: document.pool, snapshot };
-  return { base: copyBase(found), locks, from, written: found.volume, snapshots: [] };
+  return { base: baseHere(deps, found), locks, from, written: found.volume, snapshots: [] };
 }
 
-const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[] =>
-  snapshotsOf(records, uuid).filter(({ document }) => document.lifecycle === 'ready');
+/** Restoring one must not give the copy the original's addresses. */
+const copiedSnapshots = (deps: Pick<ContainerDeps, 'records' | 'idMaps'>, uuid: string): readonly SnapshotEntry[] =>
+  snapshotsOf(deps.records, uuid)
+    .filter(({ document }) => document.lifecycle === 'ready')
+    .map(({ name, document }) => ({ name, document: { ...document, config: baseHere(deps, document).config } }));
 
 /** A copy is another machine: of the server's keys only the base image and the owners of its files stay. */
 export function copyBase(document: CopyOrigin['base']): CopyOrigin['base'] {
@@ -71,6 +79,12 @@ export function copyBase(document: CopyOrigin['base']): CopyOrigin['base'] {
       (!key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap'),
   );
   return { architecture, profiles, devices, config: { ...Object.fromEntries(kept), [applyTemplateKey]: 'copy' } };
+}
+
+/** The files of the original, on this host, come unchanged. */
+function baseHere({ idMaps }: Pick<ContainerDeps, 'idMaps'>, document: CopyOrigin['base']): CopyOrigin['base'] {
+  const base = copyBase(document);
+  return { ...base, config: { ...base.config, ...idMaps.unfinished(document) } };
 }
 
 const volumeOf = (container: string): VolumeRef => ({ type: 'container', name: container });
@@ -89,7 +103,7 @@ export async function copySnapshots(
 ): Promise<void> {
   const place = { name: to.name, pool: to.document.pool };
   await copySnapshotFiles(deps, from, place, snapshots, signal);
-  const copied = snapshots.map((one) => asCopied(deps.records, to.name, one, to.document.pool));
+  const copied = snapshots.map((one) => withOwnRoot(deps.records, to.name, one, to.document.pool));
   const owner = { pool: place.pool, volume: volumeOf(to.name) };
   await putSnapshots(deps.records, to.document.uuid, await measured(deps, owner, copied, signal));
 }
@@ -114,8 +128,12 @@ function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: str
   return source.kind === 'tree' ? source : { kind: 'copy', from: { volume, snapshot: name } };
 }
 
-/** Restoring the snapshot must neither give the copy the original's addresses, nor require the original's pool. */
-function asCopied(records: Records, container: string, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
-  const devices = withRootIn(records, container, document, pool);
-  return { name, document: { ...document, devices, config: copyBase(document).config } };
+/** Restoring the snapshot must not require the original's pool. */
+function withOwnRoot(
+  records: Records,
+  container: string,
+  { name, document }: SnapshotEntry,
+  pool: string,
+): SnapshotEntry {
+  return { name, document: { ...document, devices: withRootIn(records, container, document, pool) } };
 }

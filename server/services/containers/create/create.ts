@@ -135,14 +135,18 @@ interface Origin {
   readonly snapshots?: readonly SnapshotEntry[];
 }
 
-function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, project: string, source: ContainerSource): Origin {
+function findOrigin(
+  deps: Pick<CreateDeps, 'records' | 'images' | 'idMaps'>,
+  project: string,
+  source: ContainerSource,
+): Origin {
   switch (source.type) {
     case 'none':
       return { volume: { kind: 'empty' }, base: {}, locks: [] };
     case 'image':
       return imageOrigin(deps, project, source);
     case 'copy':
-      return copyOrigin(deps.records, project, source);
+      return copyOrigin(deps, project, source);
     default:
       throw errors.invalid('container', [
         { path: 'source.type', message: `must be image, copy, migration or none, is ${JSON.stringify(source.type)}` },

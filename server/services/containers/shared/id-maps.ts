@@ -123,6 +123,14 @@ export class IdMaps {
     return [recorded, ...others].filter((map, index, all) => all.findIndex((one) => sameMap(one, map)) === index);
   }
 
+  /** The key that names the map of a shift on disk which a start has not finished: a copy made now has files of both maps. Empty: none. */
+  unfinished({ config }: Pick<ContainerDocument, 'config'>): ConfigMap {
+    const current = config[idMapKeys.current];
+    // Where files are mapped at the mount, the map in use says nothing about them.
+    if (this.#deps.runtime.rootfsIdmapped || current === undefined || current === config[idMapKeys.files]) return {};
+    return { [idMapKeys.current]: current };
+  }
+
   #plan(
     name: string,
     document: ContainerDocument,

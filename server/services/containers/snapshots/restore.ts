@@ -115,7 +115,7 @@ function findSnapshot(
 
 /** Restores only the server's keys of devices, of the image and of the files' owner: other current facts stay. */
 function restored(
-  deps: Pick<StateDeps, 'records' | 'pools'>,
+  deps: Pick<StateDeps, 'records' | 'pools' | 'idMaps'>,
   name: string,
   now: ContainerDocument,
   { snapshot, stateful }: RestoreRequest,
@@ -129,6 +129,7 @@ function restored(
   const config = Object.fromEntries([
     ...Object.entries(then.config).filter(([key]) => !isToday(key)),
     ...Object.entries(now.config).filter(([key]) => isToday(key)),
+    ...Object.entries(deps.idMaps.unfinished(then)),
   ]);
   const wanted: ContainerDocument = {
     ...now,

@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportForm, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
+import { holdsHostId, toGuestId } from '../../../drivers/runtime/idmap/id-map.ts';
 import { treeOnDisk } from '../../containers/files/file-tree.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { filesAt } from '../../storage/pools.ts';
@@ -29,6 +30,10 @@ export async function ownersOf(
   const taken = snapshot === undefined ? undefined : deps.records.snapshots.get(snapshotKey(document.uuid, snapshot));
   const config = taken?.document.config ?? document.config;
   const rootfs = join(path, 'rootfs');
+  if (Object.keys(deps.idMaps.unfinished({ config })).length > 0) {
+    const maps = deps.idMaps.filesOf({ config });
+    return (kind, id) => toGuestId(maps.find((map) => holdsHostId(map, kind, id)) ?? [], kind, id);
+  }
   return filesAt(driver, path, async () => {
     const { uid } = await lstat(rootfs);
     if (uid === 0 || uid === process.getuid?.()) return undefined;

@@ -19,7 +19,7 @@ import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps 
 import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
 
 export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
-  const { from, locks } = copyOrigin(deps.records, caller.project, body.source);
+  const { from, locks } = copyOrigin(deps, caller.project, body.source);
   if (from.container === name)
     throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
   return deps.operations.start({
@@ -29,7 +29,7 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...locks], async () => {
         await deps.locks.unshared(lockOf(name));
-        const origin = copyOrigin(deps.records, caller.project, body.source);
+        const origin = copyOrigin(deps, caller.project, body.source);
         const document = stopped(deps, name);
         const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, name, one, document.pool));
         const { driver } = deps.pools.use(document.pool);

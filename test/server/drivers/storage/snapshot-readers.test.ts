@@ -77,7 +77,7 @@ test.skipIf(process.getuid?.() !== 0)(
       },
       runtime: { rootfsIdmapped: false, probe: () => ({ status: 'stopped' }) },
       pools: { use: () => ({ driver, pool }) },
-      idMaps: { filesOf: () => [map] },
+      idMaps: { filesOf: () => [map], unfinished: () => ({}) },
     } as unknown as Parameters<typeof ownersOf>[0];
     const ownerOf = await ownersOf(deps, 'p', { volume: { type: 'container', name: 'c' }, snapshot: 's' });
     expect([ownerOf?.('uid', 100_033), ownerOf?.('gid', 100_000)]).toEqual([33, 0]);

@@ -212,11 +212,46 @@ describe('recorded id maps', () => {
   });
 });
 
+/** For a host that cannot map ids at a mount. */
+const shifting = (host: HostDrivers): HostDrivers => {
+  Object.defineProperty(host.runtime, 'rootfsIdmapped', { value: false });
+  return host;
+};
+
+test('a copy of a container whose shift on disk was cut off, or of its snapshot, records the map of that shift', async () => {
+  const daemon = await makeDaemon({ adapt: shifting });
+  onTestFinished(() => daemon.cleanUp());
+  await seed(daemon);
+  const [name, copy, restored] = [fresh(), fresh(), fresh()];
+  const configOf = async (path: string): Promise<Record<string, string>> => (await daemon.get(path)).config;
+  await createContainer(daemon, name, { config: isolated });
+  const { runtime } = daemon.host;
+  const start = runtime.start.bind(runtime);
+  runtime.start = () => Promise.reject(new Error('the power fails'));
+  await setState(daemon, name, 'start');
+  runtime.start = start;
+  const { 'volatile.idmap.current': cut } = await configOf(`/1.0/containers/${name}`);
+  await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+  await createContainer(daemon, copy, { source: { type: 'copy', source: name } });
+  await createContainer(daemon, restored, { source: { type: 'copy', source: `${name}/s` } });
+  const mixed = { 'volatile.last_state.idmap': '[]', 'volatile.idmap.current': cut };
+  for (const path of [copy, restored, `${copy}/snapshots/s`]) {
+    const config = await configOf(`/1.0/containers/${path}`);
+    expect(config).toMatchObject(mixed);
+    expect(config['volatile.idmap.next']).not.toBe(cut);
+  }
+  // A start, which shifts all of its files, ends that; the snapshot still has both maps.
+  expect((await setState(daemon, copy, 'start')).err).toBe('');
+  const { 'volatile.idmap.current': own } = await configOf(`/1.0/containers/${copy}`);
+  expect(own).not.toBe(cut);
+  expect((await setState(daemon, copy, 'stop', { force: true })).err).toBe('');
+  await createContainer(daemon, fresh(), { source: { type: 'copy', source: copy, container_only: true } });
+  expect(await configOf(`/1.0/containers/m${process.pid}-${count}`)).not.toHaveProperty('volatile.idmap.current');
+  await daemon.ok('PUT', `/1.0/containers/${copy}`, { restore: 's' });
+  expect(await configOf(`/1.0/containers/${copy}`)).toMatchObject(mixed);
+});
+
 test('where a start changes owners on disk, a volume has the ids of one map at a time, and only of the shared one', async () => {
-  const shifting = (host: HostDrivers): HostDrivers => {
-    Object.defineProperty(host.runtime, 'rootfsIdmapped', { value: false });
-    return host;
-  };
   const daemon = await makeDaemon({ adapt: shifting });
   onTestFinished(() => daemon.cleanUp());
   await seed(daemon);

@@ -7,6 +7,7 @@ import type { ExportForm, TreeRef } from '../../../../server/drivers/storage/dri
 import type { Saga } from '../../../../server/operations/saga.ts';
 import { writeBackup } from '../../../../server/services/transfer/backups/write-backup.ts';
 import { sendFiles } from '../../../../server/services/transfer/migration/container-source.ts';
+import { ownersOf } from '../../../../server/services/transfer/migration/owners.ts';
 import { refreshFromHere } from '../../../../server/services/transfer/migration/refresh-here.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
@@ -72,7 +73,7 @@ function scene() {
     records,
     pools: { use: () => ({ driver, pool: { name: 'p', driver: 'zfs', config: {} } }) },
     runtime: { rootfsIdmapped: false, probe: () => ({ status: 'stopped' }) },
-    idMaps: { filesOf: () => [[], map] },
+    idMaps: { filesOf: () => [[], map], unfinished: () => ({}) as object },
     view: { render: () => ({ ...machine, name: 'c' }) },
     locks: { run, runAll: run, unshared: () => Promise.resolve() },
     clock: { nowMs: () => 0 },
@@ -81,6 +82,14 @@ function scene() {
   };
   return { deps, exported, derivedFrom };
 }
+
+test('files of a shift that was cut off leave with the owners that the container sees, shifted or not', async () => {
+  const { deps } = scene();
+  type Arguments = Parameters<typeof ownersOf>;
+  const cut = { ...deps, idMaps: { ...deps.idMaps, unfinished: () => ({ 'volatile.idmap.current': 'map' }) } };
+  const ownerOf = await ownersOf(cut as unknown as Arguments[0], 'p', { volume: { type: 'container', name: 'c' } });
+  expect([ownerOf?.('uid', 101_000), ownerOf?.('uid', 1000), ownerOf?.('gid', 0)]).toEqual([1000, 1000, 0]);
+});
 
 test.skipIf(!isRoot)('a backup holds the files of the snapshot with the owners that the container sees', async () => {
   const { deps, exported } = scene();
