@@ -51,7 +51,7 @@ export function composeImages(
     imageDeps,
     images,
     pulls,
-    imageRefresh: new ImageRefresh({ ...common, images, pulls }),
+    imageRefresh: new ImageRefresh({ ...common, cluster, images, pulls }),
     aliases: new Aliases({ ...common, images }),
     makeImage: (caller: Caller, body: ImagePost, project: string) => makeImage(making, caller, body, project),
   };

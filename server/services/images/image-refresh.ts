@@ -13,7 +13,8 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
-import { imageOfCluster } from '../../membership/cluster-images.ts';
+import { holdersOf, imageOfCluster } from '../../membership/cluster-images.ts';
+import type { Cluster } from '../../membership/cluster.ts';
 import { type Caller, daemonCaller } from '../shared/caller.ts';
 import { ofProject } from '../shared/project-scope.ts';
 import { warnOfFailure, type WarningSink } from '../warnings/warning-sink.ts';
@@ -27,6 +28,7 @@ import { remoteOfDocument } from './remote-source.ts';
 export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'events' | 'clock'> & {
   readonly images: ImageStore;
   readonly pulls: ImagePulls;
+  readonly cluster: { readonly members: Pick<Cluster['members'], 'isPresent'> };
   readonly log: Log;
   readonly warnings: WarningSink;
 };
@@ -112,10 +114,18 @@ export class ImageRefresh {
   /** One operation per project: none shows another project's images. Not awaited: other tasks need their minute, too. */
   #updateAll(): Promise<void> {
     const due = this.#byProject(
-      ({ document }) => document.lifecycle === 'ready' && document.autoUpdate && document.source !== undefined,
+      ({ name, document }) =>
+        document.lifecycle === 'ready' && document.autoUpdate && document.source !== undefined && this.#isFirst(name),
     );
     for (const [project, images] of due) this.#updateProject(project, images);
     return Promise.resolve();
+  }
+
+  /** The present member with the lowest number, among those that have the image, updates it for all. */
+  #isFirst(image: string): boolean {
+    const { records, cluster } = this.#deps;
+    const first = holdersOf(records, image).find((holder) => cluster.members.isPresent(holder));
+    return first === undefined || first === (records.member ?? 0);
   }
 
   #updateProject(project: string, images: readonly string[]): void {
@@ -142,8 +152,8 @@ export class ImageRefresh {
     const failed: string[] = [];
     for (const image of due) {
       signal.throwIfAborted();
-      // It was deleted, or auto-update was switched off, in between.
-      if (this.#deps.records.images.get(image)?.document.autoUpdate !== true) continue;
+      // It was deleted, or auto-update was switched off, in between; or another member does it.
+      if (this.#deps.records.images.get(image)?.document.autoUpdate !== true || !this.#isFirst(image)) continue;
       const about = { type: 'imageUpdate', entity: { kind: 'images', name: image }, signal } as const;
       const refresh = () => this.#refresh(daemonCaller, image, () => {}, signal);
       await warnOfFailure(this.#deps.warnings, about, refresh).catch((error: unknown) => {
