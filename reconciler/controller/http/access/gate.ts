@@ -58,6 +58,11 @@ export class Gate {
     if (denied !== undefined) throw denied;
   }
 
+  /** For what lasts: whether a change that was allowed still is. */
+  isAllowed(asked: RequestedChange): boolean {
+    return this.#denied(asked) === undefined;
+  }
+
   /** Does the work of an allowed change, with audit entries before and after it. Throws Refusal. */
   async change<T>(asked: RequestedChange, work: () => Promise<T>): Promise<T> {
     const { audit } = this.#deps;

@@ -88,19 +88,8 @@ export class Consoles {
     this.#open.add(peer);
     // Keeps early input in the socket until the session reads it.
     peer.pause();
-    const { authenticator, log } = this.#deps;
+    const { authenticator, gate, isOn, log } = this.#deps;
     const end = new AbortController();
-    const timer = setInterval(() => {
-      if (!authenticator.isStillGood(request, caller)) peer.close(4001, 'the login has ended');
-    }, checkEveryMs);
-    peer.on('error', () => peer.terminate());
-    peer.once('close', () => {
-      clearInterval(timer);
-      this.#open.delete(peer);
-      end.abort();
-    });
-    const what = `${wanted.container} on ${wanted.host}`;
-    log.info(`${caller.name ?? '?'} opens a console of ${what}`);
     const { host, container: name, project, command } = wanted;
     const body = { name, ...(project === undefined ? {} : { project }), ...(command === undefined ? {} : { command }) };
     const asked = {
@@ -110,8 +99,20 @@ export class Consoles {
       hosts: [host],
       body,
     };
+    const timer = setInterval(() => {
+      if (!authenticator.isStillGood(request, caller)) peer.close(4001, 'the login has ended');
+      else if (!isOn() || !gate.isAllowed(asked)) peer.close(4001, 'the right to consoles has ended');
+    }, checkEveryMs);
+    peer.on('error', () => peer.terminate());
+    peer.once('close', () => {
+      clearInterval(timer);
+      this.#open.delete(peer);
+      end.abort();
+    });
+    const what = `${wanted.container} on ${wanted.host}`;
+    log.info(`${caller.name ?? '?'} opens a console of ${what}`);
     try {
-      await this.#deps.gate.change(asked, () => this.#carry(peer, wanted, end.signal));
+      await gate.change(asked, () => this.#carry(peer, wanted, end.signal));
       peer.close(1000);
     } catch (error) {
       if (end.signal.aborted) return;

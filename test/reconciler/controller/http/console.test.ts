@@ -1,6 +1,7 @@
 // Consoles in the browser, over a real daemon on the simulation: bytes, sizes, ends, and who may open one.
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import { createClient, type Client } from '../../../../server/client/client.ts';
@@ -128,6 +129,32 @@ describe('a console', () => {
     expect(closed()).toBe(1011);
     expect(notes).toEqual([{ error: expect.stringMatching(message) }]);
   });
+});
+
+test('a console ends when the configuration takes away the grant for it, or all consoles', async () => {
+  const connect = () => Promise.resolve(client);
+  for (const takeAway of ['grant', 'consoles'] as const) {
+    const grants: { users: string[]; rights: ['console'] }[] = [{ users: ['viewer'], rights: ['console'] }];
+    const own = await startHttp({ console: true, grants, controller: new FakeController(connect) });
+    onTestFinished(() => own.close());
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const viewer = { authorization: `Bearer ${tokens.view}` };
+    const { socket } = await opened(pathOf('c1', '?command=sh'), viewer, own);
+    let why: string | undefined;
+    socket.on('close', (_code, reason) => (why = reason.toString()));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    if (takeAway === 'grant') grants.length = 0;
+    else {
+      const known = { name: 'viewer', role: 'view', file: join(own.directory, 'view') } as const;
+      (await own.listener.prepare({ console: false, trustedProxies: [], auth: { tokens: [known], grants } }))();
+    }
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    await until(() => why !== undefined);
+    expect(why).toBe('the right to consoles has ended');
+  }
 });
 
 describe('a console is refused', () => {
