@@ -85,6 +85,8 @@ export class ClientTrust {
     records.onShared((kind, name, isNew) => {
       if (kind === 'certificates' && !isNew) this.end(name);
       if (kind === 'members') former.look();
+      // Another member changed the config.
+      if (kind === 'server') this.#readConfig();
     });
   }
 
