@@ -10,7 +10,9 @@ import {
 } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
-import type { Changes } from '../../records/records.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Changes, Records } from '../../records/records.ts';
+import { evacuateKeys } from '../containers/shared/evacuate-keys.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { groupsOf } from './member-settings.ts';
@@ -20,6 +22,25 @@ export interface MemberGroupsDeps extends Pick<ServiceParts, 'records' | 'events
 }
 
 export const groupUrl = (name: string): string => `/1.0/cluster/groups/${encodeURIComponent(name)}`;
+
+/** Keeps a transaction within its limits. */
+const maxRegrouped = 50;
+
+/** The containers of the cluster that were made for the group keep to it under its new name. True: some are left. */
+function regroup(records: Records, changes: Changes, group: string, to: string): boolean {
+  const isOf = ({ document }: { readonly document: ContainerDocument }): boolean =>
+    document.config[evacuateKeys.group] === group;
+  const regrouped = (document: ContainerDocument): ContainerDocument => ({
+    ...document,
+    config: { ...document.config, [evacuateKeys.group]: to },
+  });
+  const here = records.containers.list().filter(isOf).slice(0, maxRegrouped);
+  const elsewhere = [...records.others.list('containers')].filter(isOf);
+  const next = elsewhere.slice(0, maxRegrouped - here.length);
+  for (const { name, document } of here) changes.put('containers', name, regrouped(document));
+  for (const entry of next) changes.putOther('containers', entry, regrouped(entry.document));
+  return here.length === maxRegrouped || next.length < elsewhere.length;
+}
 
 export class MemberGroups {
   readonly #deps: MemberGroupsDeps;
@@ -67,10 +88,11 @@ export class MemberGroups {
     this.#render(name);
     if (name === defaultGroup) throw errors.protectedObject('The cluster group default cannot be renamed');
     if (!isGroupName(to)) throw errors.invalidName('cluster group', to, groupNameRule);
-    await records.retry((changes) => {
+    const renameNext = (changes: Changes): boolean => {
       const document = records.memberGroups.get(name)?.document;
       if (document === undefined) throw errors.notFound('cluster group', name);
       if (this.#has(to)) throw errors.exists('cluster group', to);
+      if (regroup(records, changes, name, to)) return true;
       changes.delete('memberGroups', name);
       changes.put('memberGroups', to, document);
       for (const member of records.members.list()) {
@@ -79,7 +101,10 @@ export class MemberGroups {
         const renamed = groups.map((group) => (group === name ? to : group)).toSorted();
         changes.put('members', member.name, { ...member.document, groups: renamed });
       }
-    });
+      return false;
+    };
+    // The containers come first: a rename that was cut off can be repeated.
+    while (await records.retry(renameNext));
     this.#emit(caller, 'cluster-group-renamed', to, { old_name: name });
   }
 
