@@ -70,7 +70,7 @@ function checkRule(rule: NetworkAclRule): readonly Broken[] {
 const oneOf = (member: keyof NetworkAclRule, value: string, words: readonly string[]): readonly Broken[] =>
   words.includes(value) ? [] : [[member, `must be one of ${words.join(', ')}, is ${shown(value)}`]];
 
-const partsOf = (list: string | undefined): readonly string[] =>
+export const partsOf = (list: string | undefined): readonly string[] =>
   list === undefined ? [] : list.split(',').map((part) => part.trim());
 
 /** One address, subnet or range, as a range; undefined: none of them. */

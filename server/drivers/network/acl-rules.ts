@@ -3,7 +3,7 @@
 import { formatIp, type IpFamily, type IpRange } from '../../api/text/ip.ts';
 import { aclActions, aclDirections } from '../../api/network/network-acl.ts';
 import type { AclAction, AclDirection, NetworkAclRule } from '../../api/network/network-acl.ts';
-import { familyOfProtocol, subjectRanges } from '../../api/network/validate-network-acl.ts';
+import { familyOfProtocol, partsOf, subjectRanges } from '../../api/network/validate-network-acl.ts';
 
 export interface NamedAcl {
   readonly name: string;
@@ -130,4 +130,7 @@ function protocolMatch(rule: NetworkAclRule): readonly string[] {
 }
 
 const portMatch = (protocol: string, side: 'sport' | 'dport', list: string | undefined): readonly string[] =>
-  list === undefined ? [] : [`${protocol} ${side} { ${list.replaceAll(/\s/g, '').replaceAll(',', ', ')} }`];
+  list === undefined ? [] : [`${protocol} ${side} { ${partsOf(list).map(portText).join(', ')} }`];
+
+/** nft reads a number with a leading zero as octal. */
+const portText = (range: string): string => range.split('-').map(Number).join('-');

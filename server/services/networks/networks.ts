@@ -112,6 +112,8 @@ export class Networks {
       if (this.#deps.records.networks.has(to)) throw errors.exists('network', to);
       const rule = networkName(to);
       if (rule !== undefined) throw errors.invalidName('network', to, rule);
+      // Interfaces of its tunnels begin with its name.
+      this.#check(to, document.config);
       await this.#refuseTaken(to);
       refuseUsedNetwork(this.#deps.records, name);
       await this.#deps.sagas.run(renameNetworkSaga(this.#deps), { name, to, document });

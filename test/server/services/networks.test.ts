@@ -307,6 +307,14 @@ describe('renaming a network', () => {
     listening.close();
   });
 
+  test('to a name that is too long for the interfaces of its tunnels answers 400', async () => {
+    const name = fresh();
+    await create(name, { ...plain(), 'tunnel.abc.protocol': 'vxlan' });
+    const answer = await daemon.call('POST', `/1.0/networks/${name}`, { name: 'twelve-chars' });
+    expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringContaining('at most 14 characters')]);
+    expect((await daemon.get(`/1.0/networks/${name}/state`)).state).toBe('up');
+  });
+
   test('onto a taken name answers 409, also onto its own; to a bad one or an interface of the host 400', async () => {
     const [one, two] = [fresh(), fresh()];
     await create(one);

@@ -104,6 +104,14 @@ describe('the rules of a network with ACLs', () => {
     expect(text).toContain('iifname "lan0" log prefix "lan0-default-egress " accept\n');
   });
 
+  test('ports are written without leading zeros, which would make them octal', () => {
+    const one = [{ name: 'web', ingress: [rule({ protocol: 'tcp', destination_port: '010, 080-0090' })], egress: [] }];
+    const config = { 'ipv4.address': 'none', 'ipv6.address': 'none', 'security.acls': 'web' };
+    expect(renderFirewall(planNetwork({ name: 'lan0', config, acls: one }))).toContain(
+      'tcp dport { 10, 80-90 } accept',
+    );
+  });
+
   test('a network that names no ACL has no rules of ACLs', () => {
     expect(render({ 'security.acls': '' })).not.toContain('acl');
   });
