@@ -140,7 +140,8 @@ function draft(
   const isUntrusted = isUntrustedSource(deps.records, caller, name);
   const believed = <T extends SavedMachine>(machine: T): T => (isUntrusted ? withoutOwners(machine) : machine);
   const saved = believed(parts.container);
-  const plain = machineOf(deps, name, saved, pool);
+  const taken = takenValues(deps);
+  const plain = machineOf(deps, name, saved, pool, taken);
   const identity = arrivedInstanceId(saved.config, index.name === plainName(name));
   const machine = { ...plain, config: { ...plain.config, ...identity } };
   const document = arrivingContainer(deps, name, machine, factsOf(deps, saved));
@@ -148,17 +149,17 @@ function draft(
   return {
     name,
     document,
-    snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, believed(snapshot), pool)),
+    snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, believed(snapshot), pool, taken)),
   };
 }
 
-function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string) {
+function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string, taken: ReadonlySet<string>) {
   const template = saved.config[applyTemplateKey];
   const machine = {
     architecture: checkArchitecture(saved.architecture, deps.architecture),
     profiles: saved.profiles,
     config: {
-      ...withoutTaken(deps, retainedKeys(saved.config, true)),
+      ...withoutTaken(retainedKeys(saved.config, true), taken),
       ...(template === undefined ? {} : { [applyTemplateKey]: template }),
       [idMapKeys.files]: ownersIn(saved),
     },
@@ -179,9 +180,12 @@ function ownersIn({ config }: SavedMachine): string {
   return parseIdMap(map) === undefined ? '[]' : map;
 }
 
+/** Addresses of the containers here, among other values. */
+const takenValues = ({ records }: RestoreDeps): ReadonlySet<string> =>
+  new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
+
 /** Drops addresses that a container here has: two on one network would conflict. */
-function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<string, string> {
-  const taken = new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
+function withoutTaken(config: ConfigMap, taken: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(config).filter(
       ([key, value]) => !(/^volatile\..+\.(hwaddr|ipv[46]\.address)$/.test(key) && taken.has(value)),
@@ -194,8 +198,9 @@ const snapshotOf = (
   container: string,
   saved: SavedParts['snapshots'][number],
   pool: string,
+  taken: ReadonlySet<string>,
 ): SnapshotEntry =>
-  arrivingSnapshot(saved.name, machineOf(deps, container, saved, pool), {
+  arrivingSnapshot(saved.name, machineOf(deps, container, saved, pool, taken), {
     ...factsOf(deps, saved),
     expiresAt: saved.expiresAt,
   });
