@@ -90,7 +90,7 @@ export class Profiles {
     await refuseUnmountable(this.#deps.records, name, document.devices);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
-      requireProject(this.#deps.records, changes, name);
+      requireProject(this.#deps.records, changes, name, 'features.profiles');
       changes.put('profiles', name, document);
     });
     this.#deps.events.lifecycle('profile-created', profileUrl(name), undefined, caller.requestor);

@@ -119,7 +119,7 @@ export class Projects {
       const wanted = next(document);
       const problems = configProblems(wanted.config, document.config);
       if (problems.length > 0) throw errors.invalid(`project ${name}`, problems);
-      this.#checkFeatures(name, document.config, wanted.config);
+      this.#checkFeatures(changes, name, document.config, wanted.config);
       changes.put('projects', name, wanted);
       if (name !== defaultProject) keepOwnProfile(records, changes, name, wanted.config);
     });
@@ -141,7 +141,7 @@ export class Projects {
   }
 
   /** A change would hide objects of the project, or show others in it. */
-  #checkFeatures(name: string, before: ConfigMap, after: ConfigMap): void {
+  #checkFeatures(changes: Changes, name: string, before: ConfigMap, after: ConfigMap): void {
     const features = changedFeatures(before, after);
     if (features.length === 0) return;
     const refuse = (why: string) =>
@@ -153,6 +153,8 @@ export class Projects {
     const users = blockers(this.#deps.records, name);
     if (users.length > 0)
       throw refuse(`changes only while the project is empty: it has ${users.slice(0, 5).join(', ')}`);
+    // Nothing may be on its way into it.
+    changes.claim('projects', name);
   }
 
   #find(name: string): Entry<ProjectDocument> {

@@ -74,10 +74,13 @@ export function needProject(records: Pick<Records, 'projects'>, project: string)
   return project;
 }
 
-/** The project of a new object must exist and stay. */
-export function requireProject(records: Records, changes: Changes, qualified: string): void {
+/** The project of a new object must exist and stay. `feature`: it must still have its own objects of that kind. */
+export function requireProject(records: Records, changes: Changes, qualified: string, feature?: ProjectFeature): void {
   const project = needProject(records, projectOf(qualified));
-  if (project !== defaultProject) changes.require('projects', project);
+  if (project === defaultProject) return;
+  if (feature !== undefined && projectWith(records, project, feature) !== project)
+    throw errors.badRequest(`${feature} of the project ${project} was switched off in the meantime; try again`);
+  changes.require('projects', project);
 }
 
 /** For callers without trust: every project seems to exist with its own objects, so that existing ones are not revealed. */

@@ -22,7 +22,7 @@ export const fillVolume = <P extends NewVolume>(
     const key = volumeKey(volume);
     if (records.volumes.has(key)) throw errors.exists('storage volume', key);
     requirePool(records, changes, volume.pool);
-    requireProject(records, changes, volume.name);
+    requireProject(records, changes, volume.name, 'features.storage.volumes');
     changes.put('volumes', key, { ...document, lifecycle: 'creating' });
   },
   steps: fillingSteps<P>(

@@ -31,7 +31,7 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
     begin: (changes, { fingerprint, document }) => {
       if (deps.records.images.has(fingerprint)) throw errors.exists('image', plainName(fingerprint));
       refuseOtherParts(deps.records, fingerprint, document.split);
-      requireProject(deps.records, changes, fingerprint);
+      requireProject(deps.records, changes, fingerprint, 'features.images');
       changes.put('images', fingerprint, { ...document, lifecycle: 'creating' });
     },
     steps: [
