@@ -12,6 +12,7 @@ import { parseDuration } from '../flags/parse-values.ts';
 import { CliError, ExpiredError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
+import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
 
 /** The host of one part of a command on several hosts. */
 export interface HostScope {
@@ -100,7 +101,10 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenedContext 
     }
   });
   const limitMs = parseDuration('--timeout', options.timeout);
-  const timer = limitMs === undefined ? undefined : setTimeout(() => expire(stop, cancel, options), limitMs);
+  const timer =
+    limitMs === undefined
+      ? undefined
+      : setTimeout(() => expire(stop, cancel, options), Math.min(limitMs, longestTimerMs));
   return {
     context: {
       ...output,

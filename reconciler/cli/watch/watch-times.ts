@@ -1,4 +1,5 @@
 // The interval and the duration of a command that watches hosts: --interval and --for.
+import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
 import type { Command } from '../session/context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -38,7 +39,8 @@ export function endOf({ stop }: Command, limitMs: number | undefined): AbortSign
   if (limitMs === undefined) return stop;
   // AbortSignal.timeout joined with other signals can be garbage-collected before it fires.
   const end = new AbortController();
-  const timer = setTimeout(() => end.abort(new CliError('The time of --for has passed', exitCodes.ok)), limitMs);
+  const over = (): void => end.abort(new CliError('The time of --for has passed', exitCodes.ok));
+  const timer = setTimeout(over, Math.min(limitMs, longestTimerMs));
   const stopped = (): void => {
     clearTimeout(timer);
     end.abort(stop.reason);

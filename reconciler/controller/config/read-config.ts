@@ -3,6 +3,7 @@ import { dirname, resolve, sep } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import { durationMs } from '../../core/text/durations.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
@@ -65,6 +66,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const folder = dirname(resolve(file));
   const report = reportInto(problems);
   checkTenantSources(written, report);
+  checkIntervals(written.sources, report);
   checkGenerators(written, report);
   if ((written.sets ?? []).length + (written.generators ?? []).length === 0)
     report('sets', 'is empty: name a set, or a generator of sets');
@@ -158,6 +160,14 @@ function checkListener(
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
     report('controller.listen', 'is given, but no caller has access', 'set controller.auth or `anonymous: view`');
+}
+
+/** Refuses an interval that would read a source without a pause. */
+function checkIntervals(sources: ControllerFile['sources'], report: Report): void {
+  for (const [index, { name: _name, webhook: _webhook, ...kinds }] of sources.entries())
+    for (const [kind, { interval }] of Object.entries(kinds))
+      if (interval !== undefined && (durationMs(interval) ?? 0) < 100)
+        report(`sources.${index}.${kind}.interval`, `must be at least 100ms, is ${JSON.stringify(interval)}`);
 }
 
 function checkGrants({ auth }: NonNullable<ControllerFile['controller']>, report: Report): void {

@@ -17,7 +17,7 @@ import {
   type Windows,
 } from './config.ts';
 import type { Report } from './report.ts';
-import { durationMs } from './durations.ts';
+import { durationMs } from '../../core/text/durations.ts';
 import { readApproval } from './read-approval.ts';
 import { readSecrets } from './read-secrets.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';

@@ -1,5 +1,6 @@
 // The members of one entry of `notifications` in gantry.yaml. Paths of files are relative to that file.
 import { Type, type Static } from 'typebox';
+import { durationPattern } from '../../core/text/durations.ts';
 import { ObjectName } from '../sources/source-schema.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -94,13 +95,10 @@ export const NotificationEntry = Type.Object(
       }),
     ),
     repeat: Type.Optional(
-      Type.Union(
-        [Type.String({ pattern: '^[0-9]+(ms|s|m|h)?$' }), Type.Number({ minimum: 0 }), Type.Literal('never')],
-        {
-          description:
-            'When the same news of a set is sent again: a duration, or never: once until it changes. Default 10m.',
-        },
-      ),
+      Type.Union([Type.String({ pattern: durationPattern }), Type.Number({ minimum: 0 }), Type.Literal('never')], {
+        description:
+          'When the same news of a set is sent again: a duration, or never: once until it changes. Default 10m.',
+      }),
     ),
     template: Type.Optional(TemplateSchema),
     on: Type.Optional(

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Client } from '../../../server/client/client.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { findPins, followedBy } from '../../engine/find-pins.ts';
 import { pinsText, type Pins } from '../../manifest/image-pins.ts';
@@ -38,7 +39,7 @@ export class ImageUpdates {
   /** Ends when `signal` fires; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(this.#deps.images.intervalMs, signal);
+      await pause(this.#deps.images.intervalMs, signal).catch(() => undefined);
       if (!signal.aborted) await this.look(signal);
     }
   }
@@ -122,17 +123,4 @@ const isPassing = (error: unknown): boolean =>
 async function lockFile(folder: string, path: string): Promise<string> {
   const isFolder = (await stat(join(folder, path))).isDirectory();
   return posix.normalize(posix.join(isFolder ? path : posix.dirname(path), 'gantry.lock'));
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
 }

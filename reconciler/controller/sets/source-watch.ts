@@ -1,4 +1,5 @@
 // Asks a source for its newest revision on an interval and after a webhook; pauses grow while the source does not answer.
+import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SourceStatus } from '../contract/index.ts';
 import type { Source, SourceRevision } from '../sources/source.ts';
@@ -89,7 +90,7 @@ export class SourceWatch {
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isDue || signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = setTimeout(resolve, Math.min(ms, longestTimerMs));
       this.#wake = (): void => {
         clearTimeout(timer);
         resolve();

@@ -1,8 +1,9 @@
 // The members of one entry of `sources` in gantry.yaml. Paths of files are relative to that file.
 import { Type, type Static } from 'typebox';
+import { durationPattern } from '../../core/text/durations.ts';
 
 const file = (description: string) => Type.String({ minLength: 1, description });
-export const Duration = Type.Union([Type.String({ pattern: '^[0-9]+(ms|s|m|h)?$' }), Type.Number({ minimum: 0 })]);
+export const Duration = Type.Union([Type.String({ pattern: durationPattern }), Type.Number({ minimum: 0 })]);
 export const ObjectName = Type.String({ pattern: '^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$' });
 const closed = { additionalProperties: false } as const;
 

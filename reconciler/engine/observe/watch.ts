@@ -1,6 +1,7 @@
 // Calls the caller's `look` when the event socket reports a change, after a lost connection, and periodically.
 import type { Event } from '../../../server/client/events/event-types.ts';
 import type { EventsOptions } from '../../../server/client/events/event-stream.ts';
+import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
 import { seenIn, type LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 export interface Occasion {
@@ -125,7 +126,7 @@ class Watcher {
   /** Waits for an event and its burst. When the period is over instead, requests a full look. */
   async #sleep(ms: number, isIdle: boolean): Promise<void> {
     const isWoken = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), ms);
+      const timer = setTimeout(() => resolve(false), Math.min(ms, longestTimerMs));
       this.#wake = (): void => {
         clearTimeout(timer);
         resolve(true);

@@ -1,7 +1,7 @@
 // One request with its whole answer, at the lowest cost: no stream, no signal of its own. Does not interpret the answer.
 import type { Dispatcher } from 'undici';
 import { whenAborted } from '../../lib/shared/abort-calls.ts';
-import { DeadlineError } from '../../lib/shared/deadline.ts';
+import { DeadlineError, longestTimerMs } from '../../lib/shared/deadline.ts';
 import type { Headers } from './reply.ts';
 
 export interface WholeReply {
@@ -48,9 +48,9 @@ export function exchange(
       controller?.abort(error);
     };
     const expire = (): void => giveUp(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
-    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestTimerMs));
     const mute = (): void => giveUp(new DeadlineError(`the server sent nothing for ${silentMs ?? 0} ms`));
-    const silence = silentMs === undefined ? undefined : setTimeout(mute, silentMs);
+    const silence = silentMs === undefined ? undefined : setTimeout(mute, Math.min(silentMs, longestTimerMs));
     const withdraw = signal && whenAborted(signal, () => giveUp(signal.reason as Error));
     let statusCode = 0;
     let headers: Headers = {};

@@ -1,6 +1,9 @@
 // Combines time limits with the caller's abort signal, leaving no listeners behind on long-lived signals.
 import { whenAborted } from './abort-calls.ts';
 
+/** Some 24 days. Node fires a longer timer at once. */
+export const longestTimerMs = 2 ** 31 - 1;
+
 /** Thrown inside `within` on a timeout; callers translate it into their own message. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
@@ -17,7 +20,7 @@ export async function within<T>(
   const controller = new AbortController();
   const withdraw = signal && whenAborted(signal, () => controller.abort(signal.reason));
   const expire = (): void => controller.abort(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
-  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestTimerMs));
   try {
     return await work(controller.signal);
   } catch (error) {
@@ -37,6 +40,7 @@ export const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 /** Resolves after `ms`; rejects with the reason of `signal`. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (ms > longestTimerMs) return pause(longestTimerMs, signal).then(() => pause(ms - longestTimerMs, signal));
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(signal.reason as Error);

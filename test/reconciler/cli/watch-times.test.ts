@@ -1,8 +1,20 @@
 // The interval of full observations of a watching command.
-import { describe, expect, test } from 'vitest';
-import { pacedIntervalMs, timesOf } from '../../../reconciler/cli/watch/watch-times.ts';
+import { describe, expect, test, vi } from 'vitest';
+import type { Command } from '../../../reconciler/cli/session/context.ts';
+import { endOf, pacedIntervalMs, timesOf } from '../../../reconciler/cli/watch/watch-times.ts';
 
 const usual = timesOf({}, 60_000);
+
+test('--for of a month does not end after a minute', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const end = endOf({ stop: new AbortController().signal } as Command, 30 * 86_400_000);
+    vi.advanceTimersByTime(60_000);
+    expect(end.aborted).toBe(false);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 describe('the time between full observations', () => {
   test('The time between full observations is the default while they are cheap', () => {

@@ -119,6 +119,21 @@ describe('a problem is reported with its line', () => {
     ]);
   });
 
+  test('an interval without a pause between two looks at a source', async () => {
+    const found = await problems(`hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: a, interval: 0 } }
+  - { name: base, git: { url: "https://example.org/a.git", interval: 0s, limits: { timeout: 1h30m } } }
+  - { name: old, git: { url: "https://example.org/b.git", interval: 2d } }
+sets:
+  - { name: web, source: shop }
+`);
+    expect(found).toEqual([
+      '3: sources.0.directory.interval must be at least 100ms, is 0',
+      '4: sources.1.git.interval must be at least 100ms, is "0s"',
+    ]);
+  });
+
   test('a source with two kinds, and of names used twice', async () => {
     const found = await problems(`hosts: { file: hosts.yaml }
 sources:

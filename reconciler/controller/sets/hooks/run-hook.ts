@@ -1,4 +1,5 @@
 // Runs one hook in its container with a time limit, and returns the end of its output.
+import { longestTimerMs } from '../../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -25,7 +26,7 @@ export async function runHook(
   const missing = await whyNotThere(container, client, signal);
   if (missing !== undefined) return { outcome: isOptional ? 'left-out' : 'failed', message: missing, output: [] };
   const tail = new Tail(keptBytes);
-  const limit = AbortSignal.timeout(timeoutMs);
+  const limit = AbortSignal.timeout(Math.min(timeoutMs, longestTimerMs));
   const failed = (message: string): HookResult => ({
     outcome: 'failed',
     message,

@@ -1,4 +1,5 @@
-// The limits of a source with their defaults, and the texts of durations.
+// The limits of a source with their defaults.
+import { durationMs } from '../../../core/text/durations.ts';
 import { SourceError } from '../source.ts';
 import type { SourceLimits } from '../source-schema.ts';
 
@@ -11,20 +12,10 @@ export interface TreeLimits {
 const mebi = 1024 * 1024;
 export const defaultLimits: TreeLimits = { bytes: 256 * mebi, files: 20_000, timeoutMs: 120_000 };
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** `90s`, `5m`; a number is seconds. */
-export function durationMs(value: string | number): number {
-  if (typeof value === 'number') return value * 1000;
-  const match = /^([0-9]+)(ms|s|m|h)?$/.exec(value);
-  if (match === null) throw new SourceError('refused', `${JSON.stringify(value)} is not a duration such as 90s or 5m`);
-  return Number(match[1]) * (units[match[2] ?? 's'] ?? 1000);
-}
-
 export const limitsOf = (given: SourceLimits | undefined): TreeLimits => ({
   bytes: given?.size ?? defaultLimits.bytes,
   files: given?.files ?? defaultLimits.files,
-  timeoutMs: given?.timeout === undefined ? defaultLimits.timeoutMs : durationMs(given.timeout),
+  timeoutMs: durationMs(given?.timeout ?? '') ?? defaultLimits.timeoutMs,
 });
 
 /** Counts written bytes and files; throws as soon as a limit is passed. */

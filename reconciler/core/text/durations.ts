@@ -1,5 +1,8 @@
 // Durations as users write them: `90s`, `5m`, `1h30m`, `2d`, or a number of seconds. Pure.
 
+/** For schemas. */
+export const durationPattern = '^(?:[0-9]{1,9}|(?:[0-9]{1,9}(?:ms|s|m|h|d))+)$';
+
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** In milliseconds; undefined when the text is not a duration. */
