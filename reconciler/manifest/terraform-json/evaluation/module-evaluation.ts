@@ -6,7 +6,7 @@ import type { ModuleTree } from '../config/module-tree.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';
 import { ExpressionError } from '../expression/syntax.ts';
-import { ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
+import { composed, ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
 import { judge, judgeCheck } from './conditions.ts';
 import type { Context, Instance, Module, Repetition, EvaluationState } from './instance.ts';
 import { InstanceMaker } from './instance-maker.ts';
@@ -121,7 +121,7 @@ export class ModuleEvaluation implements Module {
   #leaf(leaf: Leaf, context: Context): Value {
     try {
       if (typeof leaf !== 'string') return fromJson(leaf);
-      return leaf.includes('{') ? evaluate(this.shared.parsed.parse(leaf), this.#scope(context)) : leaf;
+      return leaf.includes('{') ? evaluate(this.shared.parsed.parse(leaf), this.#scope(context)) : composed(leaf);
     } catch (error) {
       this.#memo.fail(error, context.place, typeof leaf === 'string' ? leaf : undefined);
       return unknown;

@@ -6,7 +6,7 @@ import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';
 import { parseExpression, parseTemplate } from '../expression/parse.ts';
 import { ExpressionError } from '../expression/syntax.ts';
-import { ConversionError, isWhole, toBool, toText, type Value } from '../expression/values.ts';
+import { composed, ConversionError, isWhole, toBool, toText, type Value } from '../expression/values.ts';
 import { readType } from './type-constraint.ts';
 
 /** A given value: a text of the command line, a value of a file, or an argument of a module block. */
@@ -28,7 +28,7 @@ export function readVariable(piece: Piece, given: VariableSetting | undefined): 
 function rawValue(given: VariableSetting, type: Json | undefined): Value {
   if ('value' in given) return given.value;
   if ('json' in given) return fromJson(given.json);
-  return takesTexts(type) ? given.text : literalValue(given.text);
+  return takesTexts(type) ? composed(given.text) : literalValue(given.text);
 }
 
 /** Texts from outside are texts for these; for others they are expressions without names. */

@@ -6,6 +6,7 @@ import { parseTemplate } from './parse.ts';
 import type { FileReader } from './functions/file-reader.ts';
 import { ExpressionError, type Expression, type RefusalCode, type Span } from './syntax.ts';
 import {
+  composed,
   ConversionError,
   elementsOf,
   has,
@@ -110,7 +111,7 @@ function template({ parts, isText }: Expression & { readonly type: 'template' },
     if (text === null) throw fail('E_VALUE', 'null cannot be part of a text', part);
     return text;
   });
-  return texts.includes(unknown) ? unknown : texts.map(String).join('');
+  return texts.includes(unknown) ? unknown : composed(texts.map(String).join(''));
 }
 
 function joined(list: Expression, place: Surroundings): Value {

@@ -1,5 +1,6 @@
 // JSON as Terraform writes it: sorted keys, no blanks, <, > and & escaped.
 import {
+  composedIn,
   ConversionError,
   isList,
   isMap,
@@ -44,10 +45,14 @@ export function readJson(text: string): Value {
 
 /** A value out of parsed JSON. Throws ConversionError for numbers that were not kept exactly. */
 export function fromJson(parsed: unknown): Value {
+  return composedIn(valueOf(parsed));
+}
+
+function valueOf(parsed: unknown): Value {
   if (typeof parsed === 'number') return tidy(parsed);
-  if (Array.isArray(parsed)) return parsed.map(fromJson);
+  if (Array.isArray(parsed)) return parsed.map(valueOf);
   if (typeof parsed === 'object' && parsed !== null) {
-    return mapFrom(Object.entries(parsed).map(([key, value]) => [key, fromJson(value)] as const));
+    return mapFrom(Object.entries(parsed).map(([key, value]) => [key, valueOf(value)] as const));
   }
   return typeof parsed === 'string' || typeof parsed === 'boolean' ? parsed : null;
 }

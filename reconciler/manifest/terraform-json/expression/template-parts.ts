@@ -1,6 +1,7 @@
 // Assembles the parts of a template: directives and the text between them become conditions and loops; heredocs lose their common
 // indentation. Pure.
 import { ExpressionError, type Expression, type ForClause, type Span } from './syntax.ts';
+import { composed } from './values.ts';
 
 export type Part =
   /** At most one line. */
@@ -18,7 +19,7 @@ export function builtDirectives(parts: readonly Part[], span: Span): Expression 
   const pieces = piecesUntil(parts, reader, [], span);
   const [only] = pieces;
   if (pieces.length === 0) return { type: 'literal', value: '', ...span };
-  if (pieces.length === 1 && typeof only === 'string') return { type: 'literal', value: only, ...span };
+  if (pieces.length === 1 && typeof only === 'string') return { type: 'literal', value: composed(only), ...span };
   // A lone interpolation keeps the type of its value; a lone directive makes a text.
   const isValue = parts.length === 1 && parts[0]?.type === 'value';
   return { type: 'template', parts: pieces, ...(isValue ? {} : { isText: true }), ...span };

@@ -36,6 +36,21 @@ export function mapFrom(entries: Iterable<readonly [string, Value]>): ValueMap {
   return Object.fromEntries(entries);
 }
 
+/** Terraform keeps every text in the composed form of Unicode. */
+export const composed = (text: string): string => (/[^\0-\u02ff]/.test(text) ? text.normalize('NFC') : text);
+
+/** The value with all its texts and keys in that form; the same value if they are. */
+export function composedIn(value: Value): Value {
+  if (typeof value === 'string') return composed(value);
+  if (isList(value)) {
+    const items = value.map(composedIn);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isMap(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [composed(key), composedIn(item)] as const);
+  return entries.some(([key, item]) => item !== value[key]) ? mapFrom(entries) : value;
+}
+
 /** Terraform sorts by UTF-8 bytes; code units differ from them beyond the basic plane. */
 export function compareBytes(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -60,7 +75,9 @@ export function tidy(value: number): number {
     if (!Number.isSafeInteger(value)) throw new ConversionError(`${value} is too large to be kept exactly`);
     return value === 0 ? 0 : value;
   }
-  return Number(value.toPrecision(15));
+  const rounded = Number(value.toPrecision(15));
+  // Noise hides a shorter number; a third has none, and multiplied by three it must be whole.
+  return rounded.toExponential().length < 15 ? rounded : value;
 }
 
 /** The number, never written with an exponent. */
@@ -76,7 +93,7 @@ export function numberText(value: number): string {
     : `${sign}${whole}${fraction.padEnd(shift, '0')}`;
 }
 
-const numeric = /^-?(?:0|[1-9]\d*|0\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const numeric = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 export function toNumber(value: Value): number | null | Unknown {
   if (value === unknown || value === null || typeof value === 'number') return value;
@@ -93,7 +110,8 @@ export function toText(value: Value): string | null | Unknown {
 
 export function toBool(value: Value): boolean | null | Unknown {
   if (value === unknown || value === null || typeof value === 'boolean') return value;
-  if (value === 'true' || value === 'false') return value === 'true';
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
   throw new ConversionError(`true or false is wanted, not ${describe(value)}`);
 }
 
@@ -229,7 +247,7 @@ function inParts<T extends Value>(
   });
 }
 
-/** Distinct and in order: texts by bytes, numbers by size, others as they come. */
+/** Distinct and in order: texts by bytes, numbers by size, others by the bytes of all that they hold. */
 export function setOf(items: readonly Value[]): ValueSet | Unknown {
   if (items.some((item) => !isWhole(item))) return unknown;
   const unified = unify(items);
@@ -241,7 +259,14 @@ function compareValues(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b);
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
-  return 0;
+  return compareBytes(contentOf(a), contentOf(b));
+}
+
+function contentOf(value: Value): string {
+  const parts = elementsOf(value);
+  if (parts === undefined) return JSON.stringify(value);
+  const named = isMap(value);
+  return `[${parts.map(([key, item]) => `${named ? `${JSON.stringify(key)}:` : ''}${contentOf(item)};`).join('')}]`;
 }
 
 /** The elements of anything that has some; undefined for what has none. */

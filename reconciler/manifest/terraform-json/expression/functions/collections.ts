@@ -1,5 +1,5 @@
 // Functions of lists, sets and objects.
-import { list, map, sequence, textsOf, whole } from './arguments.ts';
+import { list, map, number, sequence, textsOf, whole } from './arguments.ts';
 import type { FunctionRow } from './function-row.ts';
 import {
   charactersOf,
@@ -13,6 +13,7 @@ import {
   mapFrom,
   same,
   setOf,
+  tidy,
   toText,
   typeName,
   unify,
@@ -74,15 +75,15 @@ function coalesce(args: readonly Value[]): Value {
 }
 
 function range(args: readonly Value[]): readonly Value[] {
-  const [start, limit] = args.length === 1 ? [0, whole(args, 0)] : [whole(args, 0), whole(args, 1)];
-  const step = args.length === 3 ? whole(args, 2) : limit < start ? -1 : 1;
+  const [start, limit] = args.length === 1 ? [0, number(args, 0)] : [number(args, 0), number(args, 1)];
+  const step = args.length === 3 ? number(args, 2) : limit < start ? -1 : 1;
   if (step === 0 || (limit - start) * step < 0) {
     if (step !== 0 && limit === start) return [];
     throw new ConversionError('the step does not lead from the start to the limit');
   }
-  const count = Math.ceil((limit - start) / step);
+  const count = Math.ceil(tidy((limit - start) / step));
   if (count > maxElements) throw new ConversionError(`more than ${maxElements} elements`);
-  return Array.from({ length: count }, (_, index) => start + index * step);
+  return Array.from({ length: count }, (_, index) => tidy(start + index * step));
 }
 
 function slice(items: readonly Value[], start: number, end: number): readonly Value[] {
@@ -158,8 +159,8 @@ const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
 const asSets = (args: readonly Value[]): readonly (readonly Value[])[] =>
   args.map((_, index) => unify(list(args, index)));
 
-const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => boolean): FunctionRow => ({
-  least: 2,
+const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => boolean, least = 1): FunctionRow => ({
+  least,
   run: (args) => {
     const [head = [], ...others] = unify(asSets(args)) as readonly (readonly Value[])[];
     return setOf(head.filter((item) => keep(item, others)));
@@ -186,10 +187,10 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   slice: { least: 3, max: 3, run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)) },
   index: { least: 2, max: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
   zipmap: { least: 2, max: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
-  chunklist: { least: 2, max: 2, run: (args) => chunks(list(args, first), whole(args, second)) },
+  chunklist: { least: 2, max: 2, run: (args) => chunks(unify(list(args, first)), whole(args, second)) },
   setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
   setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
-  setsubtract: sets((item, others) => !others.some((other) => isIn(other, item))),
+  setsubtract: sets((item, others) => !others.some((other) => isIn(other, item)), 2),
   coalescelist: {
     least: 1,
     run: (args) => {

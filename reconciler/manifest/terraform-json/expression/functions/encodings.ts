@@ -60,7 +60,7 @@ const urlEncoded = (source: string): string =>
 
 /** RFC 4180: the first line names the columns. */
 function readCsv(source: string): Value {
-  const [names, ...rows] = csvRows(source);
+  const [names, ...rows] = csvRows(source.replace(/\r$/, ''));
   if (names === undefined) throw new ConversionError('missing header line');
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) throw new ConversionError(`duplicate column name ${JSON.stringify(twice)}`);

@@ -1,6 +1,6 @@
 // File access for functions of the language: regular files up to a limit, with the paths that Terraform would see in the folder of the
 // configuration.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { inFence } from '../../../text/fence.ts';
@@ -14,7 +14,7 @@ export interface FileReader {
   read(path: string): Buffer;
   /** Throws ConversionError for a path that is not a file. */
   exists(path: string): boolean;
-  /** Paths of all files below a folder, relative to it. Throws ConversionError when there is no such folder. */
+  /** Paths of all files below a folder, relative to it, none without such a folder. Throws ConversionError for too many. */
   below(path: string): readonly string[];
 }
 
@@ -57,19 +57,20 @@ function failing<T>(path: string, work: () => T): T {
   }
 }
 
-/** Links are followed to files, and not into folders. */
+/** Follows links, except to a folder that it is in. */
 function filesBelow(root: string): readonly string[] {
   const found: string[] = [];
-  const walk = (folder: string, prefix: string): void => {
+  const walk = (folder: string, prefix: string, outer: readonly string[]): void => {
+    const real = failing(folder, () => realpathSync(inFence(folder)));
+    if (outer.includes(real)) return;
     for (const entry of failing(folder, () => readdirSync(folder, { withFileTypes: true }))) {
-      const name = `${prefix}${entry.name}`;
-      if (entry.isDirectory()) walk(join(folder, entry.name), `${name}/`);
-      else if (entry.isFile() || isLinkToFile(join(folder, entry.name))) found.push(name);
+      const [name, path] = [`${prefix}${entry.name}`, join(folder, entry.name)];
+      const kind = entry.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : entry;
+      if (kind?.isDirectory() === true) walk(path, `${name}/`, [...outer, real]);
+      else if (kind?.isFile() === true) found.push(name);
       if (found.length > maxFiles) throw new ConversionError(`there are more than ${maxFiles} files in ${root}`);
     }
   };
-  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) walk(root, '');
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) walk(root, '', []);
   return found;
 }
-
-const isLinkToFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

@@ -53,10 +53,16 @@ function baseOf(path: string): string {
   return bare === '' ? '/' : bare.slice(bare.lastIndexOf('/') + 1);
 }
 
+/** Folders before the first sign of the pattern belong to the path: `../shared/*` leads out of the folder. */
 function fileSet(args: readonly Value[], context: FunctionContext): Value {
-  const folder = expanded(text(args, 0), context);
-  const isWanted = globPattern(text(args, 1));
-  return setOf(filesOf(context).below(folder).filter(isWanted));
+  const folder = resolve(filesOf(context).cwd, expanded(text(args, 0), context));
+  const steps = cleaned(text(args, 1).replace(/^\/+/, '')).split('/');
+  const at = steps.findIndex((step) => /[*?[{\\]/.test(step));
+  const fixed = at < 0 ? steps.length - 1 : at;
+  const root = resolve(folder, ...steps.slice(0, fixed));
+  const isWanted = globPattern(steps.slice(fixed).join('/'));
+  const found = filesOf(context).below(root).filter(isWanted);
+  return setOf(found.map((path) => posix.relative(folder, `${root}/${path}`)));
 }
 
 function rendered(source: string, vars: Value, context: FunctionContext): Value {
@@ -92,8 +98,7 @@ export const files: Readonly<Record<string, FunctionRow>> = {
 
 /** Throws ConversionError for a pattern that does not end. */
 function globPattern(pattern: string): (path: string) => boolean {
-  const cleaned = pattern.replace(/^(?:\.\/)+/, '');
-  const test = new RegExp(`^${translated(cleaned)}$`, 'su');
+  const test = new RegExp(`^${translated(pattern)}$`, 'su');
   return (path) => test.test(path);
 }
 

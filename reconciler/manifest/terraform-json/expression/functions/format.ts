@@ -1,18 +1,10 @@
 // The verbs of format(): a small printf, as Terraform documents it.
 import { jsonText } from '../json-text.ts';
-import {
-  charactersOf,
-  ConversionError,
-  numberText,
-  toBool,
-  toNumber,
-  toText,
-  typeName,
-  type Value,
-} from '../values.ts';
+import { fixed, general, scientific } from './number-texts.ts';
+import { charactersOf, ConversionError, toBool, toNumber, toText, typeName, type Value } from '../values.ts';
 
 const verb =
-  /%(?:(?<escaped>%)|(?<flags>[-+ 0#]*)(?<width>\d+)?(?:\.(?<precision>\d+))?(?:\[(?<index>\d+)\])?(?<letter>.))/gsu;
+  /%(?:(?<escaped>%)|(?<flags>[-+ 0#]*)(?<width>\d+)?(?:\.(?<precision>\d+))?(?:\[(?<index>\d+)\])?(?<letter>.?))/gsu;
 
 interface Verb {
   readonly flags: string;
@@ -51,24 +43,45 @@ function one(spec: Verb, arg: Value): string {
     case 'q':
       return padded(spec, jsonText(clipped(spec, wanted(toText(arg)))));
     case 'v':
-      return padded(spec, typeof arg === 'object' ? jsonText(arg) : wanted(toText(arg)));
+      return plain(spec, arg);
     case 't':
-      return padded(spec, String(wanted(toBool(arg))));
+      return String(wanted(toBool(arg)));
     case 'd':
-      return numeric(spec, wholeNumber(arg), numberText);
     case 'b':
     case 'o':
     case 'x':
     case 'X':
-      return numeric(spec, wholeNumber(arg), (value) => based(spec.letter, value));
+      return integer(spec, wholeNumber(arg));
     case 'f':
-      return numeric(spec, wanted(toNumber(arg)), (value) => fixed(value, Math.min(spec.precision ?? 6, 100)));
+      return numeric(spec, wanted(toNumber(arg)), (value) => fixed(value, spec.precision ?? 6));
     case 'e':
-      return numeric(spec, wanted(toNumber(arg)), (value) => scientific(value, spec.precision ?? 6));
+    case 'E':
+      return cased(
+        spec,
+        numeric(spec, wanted(toNumber(arg)), (value) => scientific(value, spec.precision ?? 6)),
+      );
+    case 'g':
+    case 'G':
+      return cased(
+        spec,
+        numeric(spec, wanted(toNumber(arg)), (value) => general(value, spec.precision)),
+      );
     default:
-      throw new ConversionError(`%${spec.letter} is no verb that is evaluated (s, q, v, t, d, b, o, x, X, f, e)`);
+      throw new ConversionError(
+        `%${spec.letter} is no verb that is evaluated (s, q, v, t, d, b, o, x, X, f, e, E, g, G)`,
+      );
   }
 }
+
+/** `%v`: numbers as with `%g`, regardless of sign and precision; collections as JSON, and with `#` all values. */
+function plain(spec: Verb, arg: Value): string {
+  if (spec.flags.includes('#') || typeof arg === 'object') return padded(spec, jsonText(arg));
+  const flags = spec.flags.replaceAll(/[+ ]/g, '');
+  if (typeof arg === 'number') return numeric({ ...spec, flags }, arg, (value) => general(value, undefined));
+  return padded(spec, wanted(toText(arg)));
+}
+
+const cased = ({ letter }: Verb, value: string): string => (letter < 'a' ? value.toUpperCase() : value);
 
 function wanted<T>(value: T): Exclude<T, null | symbol> {
   if (value === null || typeof value === 'symbol')
@@ -82,36 +95,37 @@ function wholeNumber(arg: Value): number {
   return value;
 }
 
-const bases: Readonly<Record<string, number>> = { b: 2, o: 8, x: 16, X: 16 };
-const based = (letter: string, value: number): string => {
-  const digits = value.toString(bases[letter] ?? 10);
-  return letter === 'X' ? digits.toUpperCase() : digits;
+const bases: Readonly<Record<string, readonly [base: number, prefix: string]>> = {
+  b: [2, '0b'],
+  o: [8, '0'],
+  x: [16, '0x'],
+  X: [16, '0x'],
 };
 
-/** Exponents of at least two digits. */
-const scientific = (value: number, precision: number): string =>
-  value.toExponential(Math.min(precision, 100)).replace(/e([+-])(\d)$/, 'e$10$2');
+/** A precision is the least number of digits, and switches off the zeros of the width. */
+function integer(spec: Verb, value: number): string {
+  const { precision, flags } = spec;
+  const [base, prefix] = bases[spec.letter] ?? [10, ''];
+  const least = precision ?? 0;
+  const shown = flags.includes('#') ? prefix : '';
+  const digits = (size: number): string =>
+    size === 0 && precision === 0 ? '' : size.toString(base).padStart(least, '0');
+  const zeros = precision === undefined ? flags : flags.replaceAll('0', '');
+  return cased(spec, numeric({ ...spec, flags: zeros }, value, digits, shown));
+}
 
 const clipped = ({ precision }: Verb, value: string): string =>
   precision === undefined ? value : charactersOf(value).slice(0, precision).join('');
 
-function numeric(spec: Verb, value: number, render: (value: number) => string): string {
+function numeric(spec: Verb, value: number, render: (value: number) => string, prefix = ''): string {
   const sign = value < 0 ? '-' : spec.flags.includes('+') ? '+' : spec.flags.includes(' ') ? ' ' : '';
-  const digits = render(Math.abs(value));
+  const [start, digits] = [sign + prefix, render(Math.abs(value))];
   const isZeroed = spec.flags.includes('0') && !spec.flags.includes('-');
-  return isZeroed ? sign + digits.padStart(spec.width - sign.length, '0') : padded(spec, sign + digits);
+  return isZeroed ? start + digits.padStart(spec.width - start.length, '0') : padded(spec, start + digits);
 }
 
 function padded({ flags, width }: Verb, value: string): string {
   const missing = Math.max(0, width - charactersOf(value).length);
   const blank = (flags.includes('0') && !flags.includes('-') ? '0' : ' ').repeat(missing);
   return flags.includes('-') ? value + blank : blank + value;
-}
-
-/** Rounds half to even, as Go does. */
-function fixed(value: number, digits: number): string {
-  const scaled = Math.abs(value) * 10 ** digits;
-  const isTie = scaled < 2 ** 51 && Math.floor(scaled) + 0.5 === scaled && Number.isInteger(Math.abs(value) * 2 ** 40);
-  if (!isTie || Math.floor(scaled) % 2 === 1) return value.toFixed(digits);
-  return (Math.sign(value) * (Math.floor(scaled) / 10 ** digits)).toFixed(digits);
 }

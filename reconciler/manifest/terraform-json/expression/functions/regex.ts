@@ -31,18 +31,20 @@ const matchesOf = (regex: RegExp, source: string): readonly RegExpExecArray[] =>
 
 /** `/pattern/`: `$1`, `${1}`, `${name}` and `$$` work in the replacement. */
 export function replaceAll(source: string, pattern: string, put: string): string {
-  return source.replace(readRegex(pattern, 'g'), (...all: unknown[]) => {
-    const last = all.at(-1);
-    const named = typeof last === 'object' && last !== null ? (last as Record<string, string | undefined>) : {};
-    const groups = all.slice(
-      0,
-      all.findIndex((each) => typeof each === 'number'),
-    ) as readonly (string | undefined)[];
-    return put.replaceAll(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written, bare?: string, braced?: string) => {
-      const name = bare ?? braced;
-      if (name === undefined) return written === '$$' ? '$' : written;
-      return (/^\d+$/.test(name) ? groups[Number(name)] : named[name]) ?? '';
-    });
+  let out = '';
+  let end = 0;
+  for (const match of matchesOf(readRegex(pattern, 'g'), source)) {
+    out += source.slice(end, match.index) + filled(put, match);
+    end = match.index + match[0].length;
+  }
+  return out + source.slice(end);
+}
+
+function filled(put: string, match: RegExpExecArray): string {
+  return put.replaceAll(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written, bare?: string, braced?: string) => {
+    const name = bare ?? braced;
+    if (name === undefined) return written === '$$' ? '$' : written;
+    return (/^\d+$/.test(name) ? match[Number(name)] : match.groups?.[name]) ?? '';
   });
 }
 

@@ -12,7 +12,7 @@ import { texts } from './texts.ts';
 import { times } from './times.ts';
 import { yamls } from './yaml.ts';
 import { ExpressionError, type Span } from '../syntax.ts';
-import { ConversionError, isWhole, unknown, type Value } from '../values.ts';
+import { composedIn, ConversionError, isWhole, unknown, type Value } from '../values.ts';
 import type { FunctionContext, FunctionRow } from './function-row.ts';
 import { parseBytes } from '../../../../../server/api/text/byte-size.ts';
 import { text } from './arguments.ts';
@@ -85,7 +85,7 @@ export function callFunction(written: string, args: readonly Value[], span: Span
   if (empty >= 0) throw new ExpressionError('E_VALUE', `${name}(): argument ${empty + 1} is null`, span);
   if (row.seesUnknown !== true && !args.every(isWhole)) return unknown;
   try {
-    return row.run(args, context);
+    return composedIn(row.run(args, context));
   } catch (error) {
     if (error instanceof ConversionError) throw new ExpressionError('E_VALUE', `${name}(): ${error.message}`, span);
     throw error;

@@ -3,7 +3,7 @@ import { list, text, textsOf, truth, whole } from './arguments.ts';
 import { formatTexts } from './format.ts';
 import { replaceAll } from './regex.ts';
 import type { FunctionRow } from './function-row.ts';
-import { charactersOf, ConversionError, type Value } from '../values.ts';
+import { charactersOf, ConversionError, isList, isSet, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({
   least: 1,
@@ -36,31 +36,35 @@ function replace(value: string, search: string, put: string): string {
 
 function substring(value: string, offset: number, length: number): string {
   const all = charactersOf(value);
-  const start = offset < 0 ? all.length + offset : offset;
-  if (start < 0 || start > all.length) throw new ConversionError(`the offset ${offset} is beyond the text`);
-  if (length < -1) throw new ConversionError('the length must be -1 or more');
-  return all.slice(start, length === -1 ? undefined : start + length).join('');
+  const start = Math.max(0, offset < 0 ? all.length + offset : offset);
+  // Terraform reads a length of 0 after a negative offset as no limit, like a negative length.
+  const isRest = length < 0 || (length === 0 && offset < 0);
+  return all.slice(start, isRest ? undefined : start + length).join('');
 }
 
-/** The first letter of every word; the rest stays. */
+/** The first letter of every word; the rest stays. White space and the signs of ASCII end a word. */
 const title = (value: string): string =>
   value.replaceAll(
-    /(^|[^\p{L}\p{N}_'])(\p{L})/gu,
-    (_, before: string, letter: string) => before + letter.toUpperCase(),
+    /(^|[^\w\u{80}-\u{10ffff}]|\p{White_Space})(\p{L})/gu,
+    (_, before: string, letter: string) => before + upper(letter),
   );
 
-const indent = (spaces: number, value: string): string => value.replaceAll('\n', `\n${' '.repeat(spaces)}`);
+function indent(spaces: number, value: string): string {
+  if (spaces < 0) throw new ConversionError(`${spaces} is no number of spaces`);
+  return value.replaceAll('\n', `\n${' '.repeat(spaces)}`);
+}
 /** A letter becomes one letter: ß stays. */
 const eachLetter = (value: string, edit: (letter: string) => string): string =>
   Array.from(value, (letter) => (Array.from(edit(letter)).length === 1 ? edit(letter) : letter)).join('');
+const upper = (value: string): string => eachLetter(value, (letter) => letter.toUpperCase());
 const reversed = (value: string): string => [...charactersOf(value)].reverse().join('');
 
 export const texts: Readonly<Record<string, FunctionRow>> = {
-  upper: change((value) => eachLetter(value, (letter) => letter.toUpperCase())),
+  upper: change(upper),
   lower: change((value) => eachLetter(value, (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase()))),
   title: change(title),
-  trimspace: change((value) => value.trim()),
-  chomp: change((value) => value.replace(/(?:\r?\n)+$/, '')),
+  trimspace: change((value) => value.replaceAll(/^\p{White_Space}+|\p{White_Space}+$/gu, '')),
+  chomp: change((value) => value.replace(/[\r\n]+$/, '')),
   strrev: change(reversed),
   trim: compare(trimSet),
   trimprefix: compare((value, prefix) =>
@@ -95,13 +99,14 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
 };
 
 function formatList(pattern: string, args: readonly Value[]): Value {
-  const lists = args.filter((arg) => Array.isArray(arg)) as readonly (readonly Value[])[];
+  const given = args.map((arg) => (isSet(arg) ? arg.items : arg));
+  const lists = given.filter(isList);
   const length = lists[0]?.length ?? 1;
   if (lists.some((each) => each.length !== length)) throw new ConversionError('the lists are of different lengths');
   return Array.from({ length }, (_, index) =>
     formatTexts(
       pattern,
-      args.map((arg) => (Array.isArray(arg) ? ((arg as readonly Value[])[index] ?? null) : arg)),
+      given.map((arg) => (isList(arg) ? (arg[index] ?? null) : arg)),
     ),
   );
 }

@@ -24,7 +24,7 @@ function read(source: string): Moment {
     throw new ConversionError(`${JSON.stringify(source)} is no timestamp such as 2030-01-31T12:00:00Z`);
   const part = (at: number): number => Number(match[at] ?? 0);
   const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
-  const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const days = new Date(utc(year, month + 1, 0)).getUTCDate();
   const isThere = month >= 1 && month <= 12 && day >= 1 && day <= days && hour < 24 && minute < 60 && second < 60;
   if (!isThere || part(10) > 24 || part(11) > 59) throw new ConversionError(`${source} is no time that there is`);
   const offset = match[8] === 'Z' ? undefined : (match[9] === '-' ? -1 : 1) * (part(10) * 60 + part(11));
@@ -32,7 +32,13 @@ function read(source: string): Moment {
 }
 
 const secondsOf = (at: Moment): number =>
-  Date.UTC(at.year, at.month - 1, at.day, at.hour, at.minute, at.second) / 1000 - (at.offset ?? 0) * 60;
+  utc(at.year, at.month, at.day) / 1000 + at.hour * 3600 + at.minute * 60 + at.second - (at.offset ?? 0) * 60;
+
+/** `Date.UTC` reads years before 100 as years of the last century. The zero time of servers is in the year 1. */
+function utc(year: number, month: number, day: number): number {
+  const date = new Date(0);
+  return date.setUTCFullYear(year, month - 1, day);
+}
 
 function compare(a: string, b: string): number {
   const [x, y] = [read(a), read(b)];
@@ -80,7 +86,8 @@ function add(source: string, duration: string): string {
   const rest = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = Number((nanos - rest) / 1_000_000_000n);
   const local = new Date((seconds + (at.offset ?? 0) * 60) * 1000);
-  if (Number.isNaN(local.getTime())) throw new ConversionError('the time is too far away');
+  const year = local.getUTCFullYear();
+  if (!(year >= 0 && year <= 9999)) throw new ConversionError('the time is too far away');
   // Written without fractions of a second.
   const zone = at.offset === undefined || at.offset === 0 ? 'Z' : offsetText(at.offset, ':');
   return `${local.toISOString().slice(0, 19)}${zone}`;
@@ -116,13 +123,13 @@ const letters: Readonly<Record<string, (at: Moment) => string>> = {
   Z: ({ offset = 0 }) => (offset === 0 ? 'Z' : offsetText(offset, ':')),
 };
 
-const weekday = ({ year, month, day }: Moment): string =>
-  days[new Date(Date.UTC(year, month - 1, day)).getUTCDay()] ?? '';
+const weekday = ({ year, month, day }: Moment): string => days[new Date(utc(year, month, day)).getUTCDay()] ?? '';
 
 /** Letters are verbs, one for each run of the same; texts in single quotes are not. */
 function format(pattern: string, source: string): string {
   const at = read(source);
-  return pattern.replaceAll(/'((?:[^']|'')*)('?)|([A-Za-z])\3*/g, (run, quoted?: string, end?: string) => {
+  return pattern.replaceAll(/''|'((?:[^']|'')*)('?)|([A-Za-z])\3*/g, (run, quoted?: string, end?: string) => {
+    if (run === "''") return "'";
     if (quoted !== undefined) {
       if (end !== "'") throw new ConversionError("unterminated literal '");
       return quoted.replaceAll("''", "'");

@@ -103,6 +103,8 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '"': '"',
   '\\': '\\',
   '\x85': 'N',
+  '\u2028': 'L',
+  '\u2029': 'P',
 };
 
 const quoted = (value: string): string => `"${Array.from(value, escaped).join('')}"`;

@@ -33,6 +33,9 @@ beforeAll(() => {
   for (const file of ['d/a.txt', 'd/b.md', 'd/e/c.txt', 'd/e/f/d.txt', 'd/x/ab.txt', 'd/.hidden'])
     writeFileSync(join(oracle.dir, file), file);
   symlinkSync('a.txt', join(oracle.dir, 'd/link.txt'));
+  writeFileSync(join(oracle.dir, 'composed.txt'), 'e\u0301');
+  mkdirSync(join(oracle.dir, 'linked'));
+  symlinkSync('../d/e', join(oracle.dir, 'linked/folder'));
 });
 
 const ours = (template: string): { readonly value?: unknown; readonly error?: string } => {

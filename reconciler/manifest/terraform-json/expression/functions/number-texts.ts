@@ -1,0 +1,64 @@
+// Numbers in the forms of printf, rounded as Terraform rounds its binary numbers of 512 bits. The numbers are not negative.
+import { numberText } from '../values.ts';
+
+const bits = 512;
+
+/** The number as Terraform keeps it: a fraction with a power of two below. */
+function kept(value: number): readonly [above: bigint, below: bigint] {
+  const [whole = '', fraction = ''] = numberText(value).split('.');
+  const digits = BigInt(whole + fraction);
+  const scale = 10n ** BigInt(fraction.length);
+  if (fraction === '') return [digits, 1n];
+  const shift = BigInt(Math.max(0, bits - Math.floor(Math.log2(value)) - 1));
+  return [rounded(digits << shift, scale), 1n << shift];
+}
+
+/** Rounds half to even, as Go does. */
+function rounded(above: bigint, below: bigint): bigint {
+  const [quotient, rest] = [above / below, above % below];
+  const isUp = rest * 2n > below || (rest * 2n === below && quotient % 2n === 1n);
+  return isUp ? quotient + 1n : quotient;
+}
+
+export function fixed(value: number, places: number): string {
+  const [above, below] = kept(value);
+  const digits = rounded(above * 10n ** BigInt(places), below)
+    .toString()
+    .padStart(places + 1, '0');
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+
+/** Significant digits, and the exponent of the first of them. */
+function significant(value: number, count: number): { readonly digits: string; readonly exponent: number } {
+  if (value === 0) return { digits: '0'.repeat(count), exponent: 0 };
+  const exponent = Number(value.toExponential().split('e')[1]);
+  const [above, below] = kept(value);
+  const shift = count - 1 - exponent;
+  const power = 10n ** BigInt(Math.abs(shift));
+  const digits = (shift < 0 ? rounded(above, below * power) : rounded(above * power, below)).toString();
+  return digits.length > count ? { digits: digits.slice(0, count), exponent: exponent + 1 } : { digits, exponent };
+}
+
+const withExponent = (digits: string, exponent: number): string => {
+  const fraction = digits.slice(1);
+  const size = String(Math.abs(exponent)).padStart(2, '0');
+  return `${digits[0] ?? ''}${fraction === '' ? '' : `.${fraction}`}e${exponent < 0 ? '-' : '+'}${size}`;
+};
+
+export function scientific(value: number, places: number): string {
+  const { digits, exponent } = significant(value, places + 1);
+  return withExponent(digits, exponent);
+}
+
+/** The form of `%g` and `%v`: with an exponent when the number is large or tiny. Without `precision`, the digits it needs. */
+export function general(value: number, precision: number | undefined): string {
+  const needed = value.toExponential().replace(/e.*|\./g, '').length;
+  const count = precision === undefined ? needed : Math.max(1, precision);
+  const { digits, exponent } = significant(value, count);
+  const short = digits.replace(/(?!^)0+$/, '');
+  const isFew = count > short.length && short.length > exponent;
+  const limit = precision === undefined ? 6 : isFew ? short.length : count;
+  return exponent < -4 || exponent >= limit
+    ? withExponent(short, exponent)
+    : fixed(value, Math.max(0, short.length - exponent - 1));
+}
