@@ -66,6 +66,8 @@ export class ClientTrust {
     if (!this.isOfMember(fingerprint) && !(this.#isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
   };
 
+  readonly followUser: AppDeps['followUser'] = (subject, project, end) => this.#users.follow(subject, project, end);
+
   readonly end = (fingerprint: string): void => {
     this.#base.operations.revoke(fingerprint);
     this.peers.end(fingerprint);

@@ -154,7 +154,7 @@ function forMembersToo(own: DialectDeps, svc: DialectDeps, lxd: DialectDeps): Li
 
 function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<HttpHandler> {
   const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, loop, tracer } = deps;
-  const { allowedOrigin, isMetricsOpen, claimOperation, countAnswer, readable, cluster, placing } = deps;
+  const { allowedOrigin, isMetricsOpen, claimOperation, followUser, countAnswer, readable, cluster, placing } = deps;
   return createApp({
     routes,
     dialect,
@@ -171,6 +171,7 @@ function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promi
     allowedOrigin,
     isMetricsOpen,
     claimOperation,
+    followUser,
     readable,
     cluster,
     placing,
@@ -196,7 +197,7 @@ function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<Listeners
 
 function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): DialectDeps {
   const { identify, bearers, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
-  const { allowedOrigin, cluster, relay } = deps;
+  const { allowedOrigin, followUser, cluster, relay } = deps;
   const websockets = new Websockets({
     events,
     operations,
@@ -208,6 +209,7 @@ function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): 
     loop,
     tracer,
     allowedOrigin,
+    followUser,
     namesIn,
     cluster,
     relay,

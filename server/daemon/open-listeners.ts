@@ -68,6 +68,7 @@ function openSockets(
     isMetricsOpen: () => !isTrue(settingOf(records, 'core.metrics_authentication')),
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
     claimOperation: trust.claimOperation,
+    followUser: trust.followUser,
     commonHeaders: (origin) => services.server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
     sightOf: (caller) => sightOf({ records, operations, cluster }, caller),

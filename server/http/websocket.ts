@@ -32,7 +32,7 @@ import { traceSocket, type SocketTrace, type TracedSocket } from './trace-reques
 
 export interface WebsocketDeps extends Pick<
   AppDeps,
-  'identify' | 'sightOf' | 'bearers' | 'loop' | 'tracer' | 'allowedOrigin' | 'namesIn' | 'cluster'
+  'identify' | 'sightOf' | 'bearers' | 'loop' | 'tracer' | 'allowedOrigin' | 'followUser' | 'namesIn' | 'cluster'
 > {
   readonly events: EventHub;
   readonly operations: Operations;
@@ -114,7 +114,7 @@ export class Websockets {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
       const { endpoint, operation } = this.#authorize(request, url);
-      const { caller, isForwarded = false } = this.#identityOf(request, url);
+      const { caller, subject, isForwarded = false } = this.#identityOf(request, url);
       const above = operation === undefined ? undefined : this.#deps.operations.spanOf(operation);
       const of = operation === undefined ? {} : { operation };
       span = this.#trace(caller, { endpoint, request, socket, arrivedMs, above, ...of }, url);
@@ -124,7 +124,7 @@ export class Websockets {
         this.#listen(wanted, { request, url, socket, head, span });
         return;
       }
-      const { cluster, dialect } = this.#deps;
+      const { cluster, dialect, followUser } = this.#deps;
       const member =
         isForwarded || this.#deps.operations.has(operation) ? undefined : cluster.routing.memberOfOperation(operation);
       if (cluster.isOn && member !== undefined) {
@@ -132,6 +132,11 @@ export class Websockets {
         const passed = span === undefined ? passOn() : span.within(passOn);
         this.#passedOn.add(socket);
         socket.once('close', () => this.#passedOn.delete(socket));
+        if (subject !== undefined)
+          socket.once(
+            'close',
+            followUser(subject, caller.project, () => socket.destroy()),
+          );
         passed.catch((error: unknown) => this.#refuse(socket, toAppError(error), span));
         return;
       }

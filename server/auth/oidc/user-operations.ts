@@ -14,10 +14,16 @@ interface OperationClaim {
   readonly project: string;
 }
 
+/** Work of another member for the user. */
+interface Followed extends OperationClaim {
+  readonly end: () => void;
+}
+
 export class UserOperations {
   readonly #deps: Deps;
   /** By operation; includes ended ones until the next check. */
   readonly #claimed = new Map<string, OperationClaim>();
+  readonly #followed = new Set<Followed>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -32,17 +38,29 @@ export class UserOperations {
     this.#judge(claimed);
   }
 
+  /** For an operation of another member, which does not know the user: `end` is called once this one no longer trusts the user with the
+   *  project. Returns the function that stops following. */
+  follow(subject: string, project: string, end: () => void): () => void {
+    const followed = { subject, project, end };
+    this.#followed.add(followed);
+    return () => void this.#followed.delete(followed);
+  }
+
   /** Call when the config has changed. */
   recheck(): void {
     this.#forget();
     for (const claimed of this.#claimed.values()) this.#judge(claimed);
+    for (const followed of this.#followed) if (!this.#isTrusted(followed)) followed.end();
   }
 
   #judge(claimed: OperationClaim): void {
-    const grant = this.#deps.grantOf(claimed.subject);
-    const isTrusted =
-      grant?.class === 'trusted' || (grant?.class === 'restricted' && grant.projects.includes(claimed.project));
-    if (!isTrusted) this.#deps.operations.revoke(ownerOf(claimed), 'the user who started it is no longer trusted');
+    if (!this.#isTrusted(claimed))
+      this.#deps.operations.revoke(ownerOf(claimed), 'the user who started it is no longer trusted');
+  }
+
+  #isTrusted({ subject, project }: OperationClaim): boolean {
+    const grant = this.#deps.grantOf(subject);
+    return grant?.class === 'trusted' || (grant?.class === 'restricted' && grant.projects.includes(project));
   }
 
   #forget(): void {

@@ -33,6 +33,8 @@ export interface AppDeps extends AnswerDeps {
   readonly allowedOrigin: () => string;
   /** Records that the client with this certificate, or this user, started the operation, which ends when it is no longer trusted. */
   readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
+  /** Calls `end` when the user is no longer trusted with the project. Returns the function that stops following. */
+  readonly followUser: (subject: string, project: string, end: () => void) => () => void;
   readonly cluster: Cluster;
   readonly placing: Pick<Placing, 'memberFor' | 'isLimited'>;
 }

@@ -1,9 +1,13 @@
 // A client that is restricted to projects, at a cluster: what other members do for it counts as its own.
-import { afterAll, beforeAll, expect, describe, test } from 'vitest';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, describe, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { type Listening, listenOn } from '../../support/daemons/daemon.ts';
+import { audience, startIssuer } from '../../support/daemons/issuer.ts';
 import { callTls, type ClientCertificate, makeClient } from '../../support/daemons/tls.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a client that is restricted to a project of a cluster', () => {
   let cluster: TestCluster;
@@ -51,6 +55,36 @@ describe.skipIf(etcdMissing() !== undefined)('a client that is restricted to a p
       return operation.id === id && operation.status === 'Success';
     });
     heard.close();
+  });
+
+  test('loses the console on another member when the config no longer trusts its user', async () => {
+    const issuer = await startIssuer();
+    onTestFinished(() => issuer.close());
+    const configure = async (config: object): Promise<void> =>
+      expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
+    const oidc = { 'oidc.issuer': issuer.url, 'oidc.client.id': audience };
+    const wanted = { ...oidc, 'oidc.groups.projects.web': 'mine', 'oidc.groups.projects.other': 'theirs' };
+    await configure(wanted);
+    const headers = { authorization: `Bearer ${await issuer.token({ groups: ['web'] })}` };
+    const asUser = (method: string, path: string, body?: object) =>
+      callTls(one.address, method, `${path}?project=mine`, body, { headers });
+    await one.wait((await asUser('PUT', '/1.0/containers/web/state', start)).body.operation as string);
+    const exec = { command: ['sleep', '600'], 'wait-for-websocket': true, interactive: true };
+    const { body, metadata } = await asUser('POST', '/1.0/containers/web/exec', exec);
+    const operation = String(body.operation).split('?')[0] ?? '';
+    const { fds } = metadata.metadata as { readonly fds: Readonly<Record<string, string>> };
+    const open = async (secret = ''): Promise<WebSocket> => {
+      const url = `wss://${one.address}${operation}/websocket?secret=${secret}&project=mine`;
+      const socket = new WebSocket(url, { headers, rejectUnauthorized: false });
+      await once(socket, 'open');
+      return socket;
+    };
+    const channels = [await open(fds['control']), await open(fds['0'])];
+    await configure({ 'user.x': '1' });
+    expect(channels.map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
+    await configure({ 'oidc.groups.projects.web': '' });
+    await until(() => channels.every(({ readyState }) => readyState === WebSocket.CLOSED));
+    await until(async () => (await one.call('GET', `${operation}?project=mine`)).metadata?.status_code !== 103);
   });
 
   test('neither hears, sees nor finds operations of other projects there', async () => {
