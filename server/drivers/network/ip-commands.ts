@@ -163,7 +163,7 @@ function cidrText(entry: LinkAddress): string {
 
 /** `present`: destinations of the bridge's `proto static` routes. */
 export function routeCommands(plan: NetworkPlan, present: readonly string[]): string[] {
-  const wanted = plan.routes.map(routeText);
+  const wanted = [...new Set(plan.routes.map(routeText))];
   return [
     ...present.filter((dst) => !wanted.includes(dst)).map((dst) => `route del ${dst} dev ${plan.name} proto static`),
     ...wanted.filter((dst) => !present.includes(dst)).map((dst) => `route add ${dst} dev ${plan.name} proto static`),

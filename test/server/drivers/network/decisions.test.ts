@@ -580,6 +580,13 @@ describe('ip', () => {
     expect(routeCommands(plan, ['10.2.0.0/24', '10.3.0.1'])).toEqual([]);
   });
 
+  test('a subnet that the config names twice gets one route: the kernel refuses a second one', () => {
+    const config = { 'ipv4.address': '10.1.1.1/24', 'ipv4.routes': '10.2.0.0/24,10.2.0.9/24' };
+    expect(routeCommands(planNetwork({ name: 'net0', config }), [])).toEqual([
+      'route add 10.2.0.0/24 dev net0 proto static',
+    ]);
+  });
+
   test('stale addresses leave before new ones come, and those of IPv6 are left to the kernel when IPv6 is switched off', () => {
     const plan = planNetwork({ name: 'net0', config: { 'ipv4.address': '10.1.2.1/24' } });
     expect(addressCommands(plan, bridge(['10.1.1.1/24', 'fd42::1/64']))).toEqual([
