@@ -34,10 +34,12 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
       const locks = locksOf(deps, name);
       await deps.locks.runAll(locks, async () => {
         for (const lock of locks) await deps.locks.unshared(lock);
-        check(deps, name);
-        // Objects created during the wait are not locked: the project would move while they are in creation.
-        if (locksOf(deps, name).some((lock) => !locks.includes(lock))) throw errors.conflict('project', name);
-        await deps.sagas.run(renameProjectSaga(deps), { name, to }, { signal });
+        const checkAll = (): void => {
+          check(deps, name);
+          // Objects created during the wait are not locked: the project would move while they are in creation.
+          if (locksOf(deps, name).some((lock) => !locks.includes(lock))) throw errors.conflict('project', name);
+        };
+        await deps.sagas.run(renameProjectSaga(deps, checkAll), { name, to }, { signal });
       });
       const containers = ofProject(deps.records.containers.list(), to);
       await deps.hosts.refresh(containers.flatMap((entry) => nicNetworks(deps.view.expanded(entry).devices)));

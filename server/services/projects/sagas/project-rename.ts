@@ -15,8 +15,9 @@ export interface ProjectRename {
 
 type Deps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>;
 
-/** Both projects exist until the last object has moved, and neither accepts requests. Profiles are in both while containers move. */
-export function renameProjectSaga(deps: Deps): Saga<ProjectRename> {
+/** Both projects exist until the last object has moved, and neither accepts requests. Profiles are in both while containers move.
+ *  `check`: throws if the contents may not move; recovery does not begin one. */
+export function renameProjectSaga(deps: Deps, check: () => void = () => {}): Saga<ProjectRename> {
   const { records } = deps;
   return {
     kind: 'project-rename',
@@ -26,6 +27,9 @@ export function renameProjectSaga(deps: Deps): Saga<ProjectRename> {
       if (document === undefined) throw errors.notFound('project', name);
       if (document.lifecycle !== 'ready') throw errors.unavailable(`The project ${name} is being renamed; try again`);
       if (records.projects.has(to)) throw errors.exists('project', to);
+      check();
+      // Nothing may be on its way into it.
+      changes.claim('projects', name);
       changes.put('projects', name, { ...document, lifecycle: 'deleting' });
       changes.put('projects', to, { ...document, lifecycle: 'creating' });
     },

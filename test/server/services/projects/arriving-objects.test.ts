@@ -1,7 +1,9 @@
-// Features of a project while objects are on their way into it.
+// Changes of a project while objects are on their way into it.
 import { expect, test } from 'vitest';
+import type { Saga } from '../../../../server/operations/saga.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { Projects, type ProjectsDeps } from '../../../../server/services/projects/projects.ts';
+import { renameProject, type RenameProjectDeps } from '../../../../server/services/projects/rename.ts';
 import type { Caller } from '../../../../server/services/shared/caller.ts';
 import { requireProject } from '../../../../server/services/shared/project-scope.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
@@ -30,6 +32,26 @@ test('a feature cannot be switched off while an object is being recorded that wo
   await expect(off()).rejects.toThrow(/only while the project is empty: it has the volume v/);
   await adding;
   expect(projects.get('p').object.used_by).toContain('/1.0/storage-pools/pool/volumes/custom/v?project=p');
+});
+
+test('a project is not renamed while an object is being recorded in it, which nobody has locked', async () => {
+  const { records, add } = await scene();
+  const run = (_key: unknown, work: () => unknown): unknown => work();
+  let renaming: unknown;
+  const deps = {
+    records,
+    sagas: {
+      isUndoing: () => false,
+      run: (saga: Saga<object>, params: object) => records.retry((changes) => saga.begin(changes, params)),
+    },
+    locks: { runAll: run, unshared: () => undefined },
+    operations: { start: (operation: { run: (handle: object) => unknown }) => (renaming = operation.run({})) },
+  };
+  const adding = add();
+  renameProject(deps as unknown as RenameProjectDeps, caller, 'p', 'q');
+  await expect(renaming).rejects.toMatchObject({ code: 'conflict' });
+  await adding;
+  expect(records.projects.get('p')?.document.lifecycle).toBe('ready');
 });
 
 test('an object that was named when the project had the feature is refused once it is off', async () => {
