@@ -15,13 +15,15 @@ export interface EventSink {
   readonly take: (events: readonly ControllerEvent[]) => void;
   /** Events may be missing: read everything again. */
   readonly reset: () => void;
+  /** The stream ended. The browser does not say whether the session has ended, too. */
+  readonly lost: () => void;
 }
 
 export function followEvents(sink: EventSink): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pause = firstPause;
-  let wasLive = false;
+  let wasLost = false;
   let queue: ControllerEvent[] = [];
   let frame: number | undefined;
 
@@ -44,12 +46,14 @@ export function followEvents(sink: EventSink): () => void {
     source.addEventListener('open', () => {
       connection.value = 'live';
       pause = firstPause;
-      if (wasLive) sink.reset();
-      wasLive = true;
+      if (wasLost) sink.reset();
+      wasLost = false;
     });
     source.addEventListener('message', onMessage);
     source.addEventListener('error', () => {
       source?.close();
+      wasLost = true;
+      sink.lost();
       connection.value = navigator.onLine ? 'reconnecting' : 'offline';
       timer = setTimeout(open, pause * (0.75 + Math.random() / 2));
       pause = Math.min(pause * 2, longestPause);
@@ -59,6 +63,7 @@ export function followEvents(sink: EventSink): () => void {
     if (connection.value === 'live') return;
     clearTimeout(timer);
     source?.close();
+    wasLost = true;
     pause = firstPause;
     open();
   };

@@ -71,7 +71,7 @@ export function beginSession(next: Session): void {
   stopEvents?.();
   stopEvents = undefined;
   if (next.role === undefined) return;
-  stopEvents = followEvents({ take: takeEvents, reset: readAgain });
+  stopEvents = followEvents({ take: takeEvents, reset: readAgain, lost: () => void readOperations() });
   void readOverview();
   void readOperations();
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
+import { notify } from './notices.tsx';
 
 export interface DialogProps {
   readonly title: string;
@@ -45,14 +46,21 @@ export interface ConfirmProps {
 export function Confirm({ title, verb, isDangerous = false, close, onConfirm, children }: ConfirmProps) {
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
+  // Another dialog may be open when the answer comes.
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     setBusy(true);
     setProblem(undefined);
-    onConfirm(new FormData(event.currentTarget as HTMLFormElement)).then(close, (error: unknown) => {
-      setProblem(reasonOf(error));
-      setBusy(false);
-    });
+    onConfirm(new FormData(event.currentTarget as HTMLFormElement)).then(
+      () => isOpen.current && close(),
+      (error: unknown) => {
+        if (!isOpen.current) return notify(`${title}: ${reasonOf(error)}`, true);
+        setProblem(reasonOf(error));
+        setBusy(false);
+      },
+    );
   };
   return (
     <Dialog title={title} close={close}>

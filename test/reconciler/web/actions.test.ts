@@ -275,6 +275,42 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(server.readers).toBe(0);
     }));
 
+  test('asks to log in again when a controller that was restarted no longer knows the session', () =>
+    visiting({ anonymous: 'nobody', place: '#/sets/web' }, async ({ page, server }) => {
+      await page.getByLabel('Token').fill('view-token');
+      await button(page, 'Log in').click();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await server.stop();
+      await page.getByText('The connection to the controller was lost.').waitFor();
+      await page.context().clearCookies();
+      await server.start();
+      await page.getByLabel('Token').waitFor();
+    }));
+
+  test('an answer that comes after its dialog was closed leaves the next dialog open, and a failure is reported', () =>
+    visiting({ place: '#/sets/web' }, async ({ page }) => {
+      const held: (() => Promise<void>)[] = [];
+      await page.route(/\/(suspend|sync)$/, (route) => void held.push(() => route.continue()));
+      const closeEarly = async (verb: string): Promise<void> => {
+        await dialog(page).getByRole('button', { name: verb }).click();
+        await until(() => held.length === 1);
+        await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      };
+      await button(page, 'Suspend').click();
+      await page.getByLabel('Reason').fill('refuse');
+      await closeEarly('Suspend');
+      await button(page, 'Sync').click();
+      await page.getByLabel('Reason').fill('after the repair');
+      await held.pop()?.();
+      await page.getByText('Suspend web: Another suspension covers it already.').waitFor();
+      await closeEarly('Sync now');
+      await button(page, 'Suspend').click();
+      await page.getByLabel('Reason').fill('a pause');
+      await held.pop()?.();
+      await page.getByText('The sync of web has begun.').waitFor();
+      expect(await page.getByLabel('Reason').inputValue()).toBe('a pause');
+    }));
+
   test('shows events as they arrive, reports a lost connection, and reloads everything', () =>
     visiting({ place: '#/sets/web' }, async ({ page, server }) => {
       const object = server.world.objects.get('web')?.[1];
