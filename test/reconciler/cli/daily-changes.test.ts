@@ -117,6 +117,19 @@ test('edit keeps a text that the server or the parser refuses, and takes it from
   expect((await gantry(['edit', 'own'], { piped: '' })).stderr).toContain('holds no fields');
 });
 
+test('edit refuses a misspelt field and a config that is no mapping, and takes what show prints', async () => {
+  const before = await daemon.get('/1.0/containers/own');
+  const text = (await gantry(['show', 'container/own'])).stdout;
+  const misspelt = await gantry(['edit', 'own'], { piped: text.replace(/^config:/m, 'confg:') });
+  expect([misspelt.code, misspelt.stderr]).toEqual([
+    1,
+    'Error: container/own stays as it is: it has no field confg (did you mean config?)\n',
+  ]);
+  expect((await gantry(['edit', 'own'], { piped: 'profiles: [small]\nconfig: true\n' })).code).toBe(1);
+  expect(await daemon.get('/1.0/containers/own')).toEqual(before);
+  expect(await gantry(['edit', 'own'], { piped: text })).toMatchObject({ code: 0 });
+});
+
 test('edit ends with 3 and keeps the text when the object changed while the editor was open', async () => {
   const path = join(daemon.dir, 'slow-editor.sh');
   const patch = `curl -sS --unix-socket ${daemon.socketPath} -X PATCH -d '{"config":{"user.now":"1"}}' http://g/1.0/containers/own`;

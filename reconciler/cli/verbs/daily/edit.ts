@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { parseDocument, stringify, visit } from 'yaml';
+import { validateBody } from '../../../../server/api/schema/validate-json.ts';
+import { didYouMean } from '../../../../server/api/text/nearest-word.ts';
 import { kindSchemas } from '../../../../server/api/kind-schemas.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -74,11 +76,13 @@ const headOf = ({ address, records }: LiveObject): string =>
 async function send(context: Command, client: Client, object: LiveObject, shown: Fields, text: string): Promise<void> {
   const { kind, name, address, live, etag, records } = object;
   const edited = parsedText(text, address);
+  refuseUnknown(object, edited);
   const sets = records.map(([set]) => set);
   const isChanged = JSON.stringify(edited) !== JSON.stringify(shown);
   if (isChanged) {
     const kept = Object.entries(live.config ?? {}).filter(([key]) => isHidden(key));
-    const config = { ...(edited['config'] as Fields | undefined), ...Object.fromEntries(kept) };
+    const given = edited['config'] ?? {};
+    const config = isFields(given) ? { ...given, ...Object.fromEntries(kept) } : given;
     const body = live.config === undefined ? edited : { ...edited, config };
     const write = etag === undefined ? {} : { ifMatch: etag };
     const put = () => client.put(kind, name, body, write, context.stop);
@@ -96,6 +100,21 @@ async function send(context: Command, client: Client, object: LiveObject, shown:
   if (isChanged) for (const line of nextApplyTexts(address, records, shown, edited)) context.note(line);
 }
 
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The server takes an unknown field for a leftover of a client and ignores it, so a misspelt one would count as removed. */
+function refuseUnknown({ kind, address, live }: LiveObject, edited: Fields): void {
+  const unknown = validateBody(kindSchemas[kind].put, edited, { unknownKeys: 'report' }).find(
+    ({ code, path }) => code === 'unknownMember' && path !== 'kind' && !Object.hasOwn(live, path),
+  );
+  if (unknown !== undefined)
+    throw new CliError(
+      `${address} stays as it is: it has no field ${unknown.path}${didYouMean(unknown.near)}`,
+      exitCodes.error,
+    );
+}
+
 function parsedText(text: string, address: string): Fields {
   const fail = (why: string, cause?: unknown): never => {
     throw new CliError(`${address} stays as it is: the text ${why}`, exitCodes.error, cause);
@@ -111,7 +130,7 @@ function parsedText(text: string, address: string): Fields {
       },
     });
     const value: unknown = document.toJS();
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+    if (isFields(value)) return value;
   } catch (error) {
     // The library shows the lines after a colon.
     const [first = ''] = reasonOf(error).split('\n', 1);
