@@ -67,8 +67,8 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 /** `90s`, `5m`, `1h30m`, or bare seconds. */
 export function parseDuration(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const parts = [...text.matchAll(/(\d+)(ms|s|m|h)/g)];
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
     throw usageError(`${flag} ${JSON.stringify(text)} is not a duration such as 90s, 5m or 1h30m`);
   }

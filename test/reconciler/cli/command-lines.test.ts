@@ -299,6 +299,8 @@ describe('arguments', () => {
     expect(['90s', '5m', '1h30m', '15'].map((text) => parseDuration('--timeout', text))).toEqual([
       90_000, 300_000, 5_400_000, 15_000,
     ]);
+    for (const endless of ['99999999999999h', '99999999999999'])
+      expect(() => parseDuration('--for', endless)).toThrow(/is not a duration/);
   });
 
   test('The host comes from the flag, then the environment, then the user', () => {

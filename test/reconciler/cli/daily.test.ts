@@ -2,7 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { lastLines, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
+import { jsonLinesTo, type Output } from '../../../reconciler/cli/session/context.ts';
+import { lastLines, logPrinter, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
 import { gapNotes } from '../../../reconciler/cli/verbs/objects/events.ts';
 import { utcSecond, utcSecondOrNever } from '../../../reconciler/core/text/times.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -271,7 +272,24 @@ describe('logs', () => {
     expect(newPart('one\ntwo\n', 'two\nthree\n')).toBe('two\nthree\n');
     const long = 'x'.repeat(300);
     expect(newPart(`one\n${long}`, `${long}three`)).toBe('three');
+    const boot = Array.from({ length: 60 }, (_, at) => `step ${at}\n`).join('');
+    expect(newPart(`${boot}crash\n${boot}`, `crash\n${boot}crash\n${boot}`)).toBe(`crash\n${boot}`);
     expect([lastLines('a\nb\nc\n', 2), lastLines('a\nb', 1), lastLines('a\n', 5)]).toEqual(['b\nc\n', 'b', 'a\n']);
+  });
+
+  test('a part of a log that ends within a character or a line is printed when the rest arrives', () => {
+    const printed = (isJson: boolean, parts: readonly Buffer[]): string => {
+      let text = '';
+      const stdout = { write: (chunk: string) => ((text += chunk), true) };
+      const print = logPrinter({ io: { stdout }, isJson, jsonObjects: jsonLinesTo(stdout, isJson) } as Output);
+      for (const part of parts) print(part.toString('latin1'));
+      print('', true);
+      return text;
+    };
+    const whole = Buffer.from('größer\r\n€\r\nlogin: ');
+    const single = Array.from(whole, (_, at) => whole.subarray(at, at + 1));
+    expect(printed(false, single)).toBe('größer\n€\nlogin: ');
+    expect(printed(true, single)).toBe('{"line":"größer"}\n{"line":"€"}\n{"line":"login: "}\n');
   });
 
   test('logs -f ends when the container stops', async () => {

@@ -1,5 +1,6 @@
 // `gantry logs NAME`: prints the console log of a container, once or following it, and the log files of LXC and of commands.
-import { text as readText } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { StringDecoder } from 'node:string_decoder';
 import { containerPath } from '../../../../server/api/names.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -21,9 +22,10 @@ export const logs: Run<LogsOptions> = async (context, [word = '']) => {
   return withClient(context, async (client) => {
     if (log === 'list') return listLogs(context, client, name);
     const read = (): Promise<string> => readLog(client, name, log, context.stop);
+    const print = logPrinter(context);
     const first = await read();
-    write(context, lines === undefined ? first : lastLines(first, lines));
-    if (follow === true) await followLog(context, client, name, first, read);
+    print(lines === undefined ? first : lastLines(first, lines), follow !== true);
+    if (follow === true) await followLog(context, client, name, { first, read, print });
     else if (first === '') context.note(await emptyNote(client, name, log, context.stop));
     return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
   });
@@ -41,6 +43,7 @@ async function listLogs(context: Command, client: Client, name: string): Promise
   return exitCodes.ok;
 }
 
+/** Bytes as latin1: a part of a log may begin or end within a character. */
 async function readLog(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
   const path = log === undefined ? containerPath(name, 'console') : containerPath(name, 'logs', log);
   const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
@@ -52,7 +55,7 @@ async function readLog(client: Client, name: string, log: string | undefined, si
       error,
     );
   });
-  return readText(reply.body);
+  return (await buffer(reply.body)).toString('latin1');
 }
 
 /** Ends at Ctrl-C, or when the container has stopped and its log is printed. */
@@ -60,8 +63,7 @@ async function followLog(
   context: Command,
   client: Client,
   name: string,
-  first: string,
-  read: () => Promise<string>,
+  { first, read, print }: { readonly first: string; readonly read: () => Promise<string>; readonly print: Print },
 ): Promise<void> {
   // Nothing is in progress that Ctrl-C would have to finish.
   context.takeAnnouncements();
@@ -70,7 +72,7 @@ async function followLog(
     for (let last = first; ;) {
       const { status } = (await client.containerState(name, context.stop)).metadata;
       const now = await read();
-      write(context, newPart(last, now));
+      print(newPart(last, now));
       last = now;
       if (status === 'Stopped') return;
       await pause(pollMs, context.stop);
@@ -80,15 +82,19 @@ async function followLog(
     if (!context.stop.aborted && !isNotFound(error)) throw error;
   } finally {
     stopWatching();
+    print('', true);
   }
 }
 
-/** The text of `now` after its longest overlap with `last`: the server keeps only the end of a long log. */
+/** The text of `now` after the longest end of `last` with which it begins: the server keeps only the end of a long log. */
 export function newPart(last: string, now: string): string {
   if (now.startsWith(last)) return now.slice(last.length);
-  const tail = last.slice(-256);
-  const at = now.lastIndexOf(tail);
-  return at === -1 ? now : now.slice(at + tail.length);
+  const head = now.slice(0, 256);
+  // Only a long log loses its beginning; a short one is that of a new start.
+  if (head.length < 256) return now;
+  for (let at = last.indexOf(head); at !== -1; at = last.indexOf(head, at + 1))
+    if (now.startsWith(last.slice(at))) return now.slice(last.length - at);
+  return now;
 }
 
 export function lastLines(text: string, count: number): string {
@@ -97,10 +103,21 @@ export function lastLines(text: string, count: number): string {
   return `${body.split('\n').slice(-count).join('\n')}${body === text ? '' : '\n'}`;
 }
 
-function write(context: Output, text: string): void {
-  if (text === '') return;
-  if (!context.isJson) context.io.stdout.write(text.replaceAll('\r\n', '\n'));
-  else for (const line of text.split(/\r?\n/)) if (line !== '') context.jsonObjects({ line });
+type Print = (part: string, isEnd?: boolean) => void;
+
+/** Prints the parts of a log. Holds back what the next part may complete: a character, a line break, with --json a line. */
+export function logPrinter(context: Output): Print {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  return (part, isEnd = false) => {
+    const text = rest + decoder.write(Buffer.from(part, 'latin1')) + (isEnd ? decoder.end() : '');
+    const whole = context.isJson ? text.slice(0, text.lastIndexOf('\n') + 1) : text.replace(/\r$/, '');
+    const shown = isEnd ? text : whole;
+    rest = text.slice(shown.length);
+    if (shown === '') return;
+    if (!context.isJson) context.io.stdout.write(shown.replaceAll('\r\n', '\n'));
+    else for (const line of shown.split(/\r?\n/)) if (line !== '') context.jsonObjects({ line });
+  };
 }
 
 async function emptyNote(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
