@@ -18,8 +18,6 @@ const missing =
   (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
 if (missing !== undefined) console.log(`skipped: streams of btrfs from and to a real LXD, since ${missing}`);
 
-const modes = ['pull', 'push', 'relay'] as const;
-
 describe.skipIf(missing !== undefined)('btrfs pools of a real LXD and of this daemon', () => {
   let pair: LxdAndDaemon;
   let lxd: StockLxd;
@@ -71,50 +69,39 @@ describe.skipIf(missing !== undefined)('btrfs pools of a real LXD and of this da
       )?.[1],
     );
 
-  test.each(modes)(
-    'a container with snapshots and subvolumes inside comes whole from LXD and goes back (%s)',
-    async (mode) => {
-      const [here, back] = [`c-${mode}`, `back-${mode}`];
-      await lxc('copy', 'lxd:c', `gantry:${here}`, '-s', 'fast', '--mode', mode);
-      expectSame(sides('c').lxd, sides(here).ours);
-      expect(() => writeFileSync(join(ourTree(here), 'rootfs/sealed/file'), 'x')).toThrow(/EROFS/);
-      // The 8 MiB came once.
-      expect(own(ourTree(here, 's1'))).toBeLessThan(1024 * 1024);
-      await lxc('copy', `gantry:${here}`, `lxd:${back}`, '-s', 'fast', '--mode', mode);
-      expectSame(sides('c').lxd, sides(back).lxd);
-      expect(own(lxdTree(back, 's1'))).toBeLessThan(1024 * 1024);
-      expect((await lxd.get(`/1.0/instances/${back}`)).config).toMatchObject({ 'user.a': 'b' });
-    },
-  );
+  // stock-lxd.test.ts has the other modes, which know nothing of the streams that they carry.
+  test('a container with snapshots and subvolumes inside comes whole from LXD and goes back', async () => {
+    await lxc('copy', 'lxd:c', 'gantry:here', '-s', 'fast');
+    expectSame(sides('c').lxd, sides('here').ours);
+    expect(() => writeFileSync(join(ourTree('here'), 'rootfs/sealed/file'), 'x')).toThrow(/EROFS/);
+    // The 8 MiB came once.
+    expect(own(ourTree('here', 's1'))).toBeLessThan(1024 * 1024);
+    await lxc('copy', 'gantry:here', 'lxd:back', '-s', 'fast');
+    expectSame(sides('c').lxd, sides('back').lxd);
+    expect(own(lxdTree('back', 's1'))).toBeLessThan(1024 * 1024);
+    expect((await lxd.get('/1.0/instances/back')).config).toMatchObject({ 'user.a': 'b' });
+  });
 
   test('a refresh brings what is new to either side, whatever made the copy', async () => {
-    await lxc('copy', 'lxd:c', 'gantry:fresh', '-s', 'fast');
-    await lxc('copy', 'gantry:fresh', 'lxd:again', '-s', 'fast');
-    writeFileSync(join(ourTree('fresh'), 'rootfs/later'), 'changed');
-    await lxc('snapshot', 'gantry:fresh', 's2');
-    inRootfs(ourTree('fresh'), 'echo three > inner/deep/file');
-    await lxc('copy', '--refresh', 'gantry:fresh', 'lxd:again');
+    writeFileSync(join(ourTree('here'), 'rootfs/later'), 'changed');
+    await lxc('snapshot', 'gantry:here', 's2');
+    inRootfs(ourTree('here'), 'echo three > inner/deep/file');
+    await lxc('copy', '--refresh', 'gantry:here', 'lxd:back');
     for (const snapshot of ['s0', 's1', 's2', undefined])
-      expect(facts(lxdTree('again', snapshot))).toBe(facts(ourTree('fresh', snapshot)));
-    writeFileSync(join(lxdTree('again'), 'rootfs/later'), 'other');
-    await lxc('snapshot', 'lxd:again', 's3');
-    await lxc('copy', '--refresh', 'lxd:again', 'gantry:fresh');
-    expect(readFileSync(join(ourTree('fresh'), 'rootfs/later'), 'utf8')).toBe('other');
-    expect(readFileSync(join(ourTree('fresh', 's3'), 'rootfs/later'), 'utf8')).toBe('other');
-    expect(readFileSync(join(ourTree('fresh'), 'rootfs/inner/deep/file'), 'utf8')).toBe('three\n');
+      expect(facts(lxdTree('back', snapshot))).toBe(facts(ourTree('here', snapshot)));
+    writeFileSync(join(lxdTree('back'), 'rootfs/later'), 'other');
+    await lxc('snapshot', 'lxd:back', 's3');
+    await lxc('copy', '--refresh', 'lxd:back', 'gantry:here');
+    expect(readFileSync(join(ourTree('here'), 'rootfs/later'), 'utf8')).toBe('other');
+    expect(readFileSync(join(ourTree('here', 's3'), 'rootfs/later'), 'utf8')).toBe('other');
+    expect(readFileSync(join(ourTree('here'), 'rootfs/inner/deep/file'), 'utf8')).toBe('three\n');
   });
 
   test('a running container is copied as it is at one moment, with --stateless', async () => {
-    await lxc('copy', 'lxd:c', 'gantry:runs', '-s', 'fast');
-    await lxc('start', 'gantry:runs');
-    await lxc('copy', 'gantry:runs', 'lxd:of-running', '-s', 'fast', '--stateless');
-    expectSame(sides('of-running').lxd, sides('runs').ours);
-    await lxc('copy', 'lxd:c', 'lxd:runs', '-s', 'fast', '--instance-only');
-    await lxc('start', 'lxd:runs');
-    await lxc('copy', 'lxd:runs', 'gantry:of-running', '-s', 'fast', '--stateless');
-    await lxc('stop', '--force', 'lxd:runs');
-    expect(facts(ourTree('of-running'))).toBe(facts(lxdTree('runs')));
-    expect(await daemon.get('/1.0/containers/of-running')).toMatchObject({ status: 'Stopped' });
+    await lxc('start', 'gantry:here');
+    await lxc('copy', 'gantry:here', 'lxd:of-running', '-s', 'fast', '--stateless');
+    expectSame(sides('of-running').lxd, sides('here').ours);
+    await lxc('stop', '--force', 'gantry:here');
   });
 
   test('one snapshot, and a container without its snapshots, travel alone', async () => {
@@ -140,39 +127,26 @@ describe.skipIf(missing !== undefined)('btrfs pools of a real LXD and of this da
     expect(file(treeIn(lxd, 'default', 'to-plain')).equals(file(lxdTree('c')))).toBe(true);
   });
 
-  test.each(modes)('a custom volume with a snapshot comes whole from LXD and goes back (%s)', async (mode) => {
-    await lxc('storage', 'volume', 'create', 'lxd:fast', `v-${mode}`, 'user.a=b');
-    const theirs = join(lxd.dir, 'storage-pools/fast/custom', `default_v-${mode}`);
+  test('a custom volume with a snapshot comes whole from LXD and goes back', async () => {
+    await lxc('storage', 'volume', 'create', 'lxd:fast', 'v', 'user.a=b');
+    const theirs = join(lxd.dir, 'storage-pools/fast/custom/default_v');
     const ours = join(daemon.dir, 'storage-pools/fast');
     execFileSync('sh', ['-ec', 'cd "$1"; echo in > file; ln file hard; setfacl -m u:9:r file', 'sh', theirs]);
-    await lxc('storage', 'volume', 'snapshot', 'lxd:fast', `v-${mode}`, 's0');
+    await lxc('storage', 'volume', 'snapshot', 'lxd:fast', 'v', 's0');
     writeFileSync(join(theirs, 'file'), 'changed');
-    await lxc('storage', 'volume', 'copy', `lxd:fast/v-${mode}`, `gantry:fast/v-${mode}`, '--mode', mode);
+    await lxc('storage', 'volume', 'copy', 'lxd:fast/v', 'gantry:fast/v');
     const acl = (path: string): string => execFileSync('getfacl', ['-cn', path], { encoding: 'utf8' });
-    expect(readFileSync(join(ours, `custom/v-${mode}/hard`), 'utf8')).toBe('changed');
-    expect(readFileSync(join(ours, `custom-snapshots/v-${mode}/s0/hard`), 'utf8')).toBe('in\n');
-    expect(acl(join(ours, `custom/v-${mode}/file`))).toBe(acl(join(theirs, 'file')));
-    await lxc('storage', 'volume', 'copy', `gantry:fast/v-${mode}`, `lxd:fast/w-${mode}`, '--mode', mode);
-    const back = join(lxd.dir, 'storage-pools/fast/custom', `default_w-${mode}`);
+    expect(readFileSync(join(ours, 'custom/v/hard'), 'utf8')).toBe('changed');
+    expect(readFileSync(join(ours, 'custom-snapshots/v/s0/hard'), 'utf8')).toBe('in\n');
+    expect(acl(join(ours, 'custom/v/file'))).toBe(acl(join(theirs, 'file')));
+    await lxc('storage', 'volume', 'copy', 'gantry:fast/v', 'lxd:fast/w');
+    const back = join(lxd.dir, 'storage-pools/fast/custom/default_w');
     expect(describeTree(back)).toBe(describeTree(theirs));
     expect(acl(join(back, 'file'))).toBe(acl(join(theirs, 'file')));
   });
 
-  test('a move leaves the container on one side only', async () => {
-    await lxc('copy', 'lxd:c', 'lxd:mover', '-s', 'fast');
-    const before = facts(lxdTree('mover'));
-    await lxc('move', 'lxd:mover', 'gantry:mover', '-s', 'fast');
-    expect((await lxd.call('GET', '/1.0/instances/mover')).status).toBe(404);
-    expect(facts(ourTree('mover'))).toBe(before);
-    await lxc('move', 'gantry:mover', 'lxd:mover', '-s', 'fast');
-    expect((await daemon.call('GET', '/1.0/containers/mover')).status).toBe(404);
-    expect(facts(lxdTree('mover'))).toBe(before);
-  });
-
   test('a failure leaves nothing behind on either side', async () => {
     const scratch = (dir: string): readonly string[] => readdirSync(join(dir, 'storage-pools/fast/tmp'));
-    await lxc('copy', 'lxd:c', 'gantry:taken', '-s', 'fast');
-    expect((await lxc.run(['copy', 'lxd:c', 'gantry:taken', '-s', 'fast'])).code).toBe(1);
     await lxc('storage', 'create', 'gantry:small', 'btrfs', 'size=128MiB');
     inRootfs(lxdTree('c'), 'head -c 150M /dev/urandom > huge');
     const full = await lxc.run(['copy', 'lxd:c', 'gantry:full', '-s', 'small']);

@@ -75,55 +75,52 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
   });
 
   test('a copy is brought up to date on either side', async () => {
-    await lxc('copy', 'lxd:c', 'gantry:fresh');
     writeFileSync(join(lxdTree('c'), 'rootfs/news'), 'news');
     await lxc('snapshot', 'lxd:c', 's1');
-    await lxc('copy', '--refresh', 'lxd:c', 'gantry:fresh');
-    expect(rootfs(ourTree('fresh'))).toBe(rootfs(lxdTree('c')));
-    expect(rootfs(ourTree('fresh', 's1'))).toBe(rootfs(lxdTree('c', 's1')));
+    await lxc('copy', '--refresh', 'lxd:c', 'gantry:c-pull');
+    expect(rootfs(ourTree('c-pull'))).toBe(rootfs(lxdTree('c')));
+    expect(rootfs(ourTree('c-pull', 's1'))).toBe(rootfs(lxdTree('c', 's1')));
 
-    await lxc('copy', 'gantry:fresh', 'lxd:again');
-    writeFileSync(join(ourTree('fresh'), 'rootfs/news'), 'other');
-    await lxc('snapshot', 'gantry:fresh', 's2');
-    await lxc('copy', '--refresh', 'gantry:fresh', 'lxd:again');
-    expect(rootfs(lxdTree('again'))).toBe(rootfs(ourTree('fresh')));
-    expect(rootfs(lxdTree('again', 's2'))).toBe(rootfs(ourTree('fresh', 's2')));
+    writeFileSync(join(ourTree('c-pull'), 'rootfs/news'), 'other');
+    await lxc('snapshot', 'gantry:c-pull', 's2');
+    await lxc('copy', '--refresh', 'gantry:c-pull', 'lxd:back-pull');
+    expect(rootfs(lxdTree('back-pull'))).toBe(rootfs(ourTree('c-pull')));
+    expect(rootfs(lxdTree('back-pull', 's2'))).toBe(rootfs(ourTree('c-pull', 's2')));
   });
 
   test('a move leaves the container on one side only', async () => {
-    await lxc('copy', 'lxd:c', 'lxd:mover');
-    const before = rootfs(lxdTree('mover'));
-    await lxc('move', 'lxd:mover', 'gantry:mover');
-    expect((await lxd.call('GET', '/1.0/instances/mover')).status).toBe(404);
+    const before = rootfs(lxdTree('back-push'));
+    await lxc('move', 'lxd:back-push', 'gantry:mover');
+    expect((await lxd.call('GET', '/1.0/instances/back-push')).status).toBe(404);
     expect(rootfs(ourTree('mover'))).toBe(before);
     await lxc('move', 'gantry:mover', 'lxd:mover');
     expect((await daemon.call('GET', '/1.0/containers/mover')).status).toBe(404);
     expect(rootfs(lxdTree('mover'))).toBe(before);
   });
 
-  test.each(modes)('a custom volume comes from LXD and goes back (%s)', async (mode) => {
-    await lxc('storage', 'volume', 'create', 'lxd:default', `v-${mode}`, 'user.a=b');
-    const path = join(lxd.dir, 'storage-pools/default/custom', `default_v-${mode}`);
+  // The volume above is pulled, and containers have all modes.
+  test('a pushed custom volume comes from LXD and goes back', async () => {
+    await lxc('storage', 'volume', 'create', 'lxd:default', 'v', 'user.a=b');
+    const path = join(lxd.dir, 'storage-pools/default/custom/default_v');
     writeFileSync(join(path, 'file'), 'in a volume');
-    await lxc('storage', 'volume', 'snapshot', 'lxd:default', `v-${mode}`, 's0');
+    await lxc('storage', 'volume', 'snapshot', 'lxd:default', 'v', 's0');
     writeFileSync(join(path, 'file'), 'changed');
-    await lxc('storage', 'volume', 'copy', `lxd:default/v-${mode}`, `gantry:default/v-${mode}`, '--mode', mode);
+    await lxc('storage', 'volume', 'copy', 'lxd:default/v', 'gantry:default/v', '--mode', 'push');
     const ours = join(daemon.dir, 'storage-pools/default');
-    expect(readFileSync(join(ours, `custom/v-${mode}/file`), 'utf8')).toBe('changed');
-    expect(readFileSync(join(ours, `custom-snapshots/v-${mode}/s0/file`), 'utf8')).toBe('in a volume');
-    expect((await daemon.get(`/1.0/storage-pools/default/volumes/custom/v-${mode}`)).config).toMatchObject({
+    expect(readFileSync(join(ours, 'custom/v/file'), 'utf8')).toBe('changed');
+    expect(readFileSync(join(ours, 'custom-snapshots/v/s0/file'), 'utf8')).toBe('in a volume');
+    expect((await daemon.get('/1.0/storage-pools/default/volumes/custom/v')).config).toMatchObject({
       'user.a': 'b',
     });
-    await lxc('storage', 'volume', 'copy', `gantry:default/v-${mode}`, `lxd:default/w-${mode}`, '--mode', mode);
-    expect(readFileSync(join(lxd.dir, `storage-pools/default/custom/default_w-${mode}/file`), 'utf8')).toBe('changed');
+    await lxc('storage', 'volume', 'copy', 'gantry:default/v', 'lxd:default/w', '--mode', 'push');
+    expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'utf8')).toBe('changed');
   });
 
   test('a running container is copied in two passes, but its memory stays', async () => {
-    await lxc('copy', 'lxd:c', 'gantry:runs');
-    await lxc('start', 'gantry:runs');
-    await lxc('copy', 'gantry:runs', 'lxd:copied', '--stateless');
-    expect(rootfs(lxdTree('copied'))).toBe(rootfs(ourTree('runs')));
-    const live = await lxc.run(['copy', 'gantry:runs', 'lxd:live']);
+    await lxc('start', 'gantry:c-relay');
+    await lxc('copy', 'gantry:c-relay', 'lxd:copied', '--stateless');
+    expect(rootfs(lxdTree('copied'))).toBe(rootfs(ourTree('c-relay')));
+    const live = await lxc.run(['copy', 'gantry:c-relay', 'lxd:live']);
     // Both ends refuse, and the client says what it heard first. LXD does without the program criu.
     const refused = /does not travel: copy it with --stateless|CRIU isn't installed on the destination server/;
     expect(live).toMatchObject({ code: 1, stderr: expect.stringMatching(refused) });
@@ -135,11 +132,10 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
   });
 
   test('a name that is taken leaves nothing behind on either side', async () => {
-    await lxc('copy', 'lxd:c', 'gantry:taken');
-    const again = await lxc.run(['copy', 'lxd:c', 'gantry:taken']);
+    const before = [rootfs(ourTree('c-push')), rootfs(lxdTree('back-relay'))];
+    const again = await lxc.run(['copy', 'lxd:c', 'gantry:c-push']);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/exists/) });
-    await lxc('copy', 'gantry:taken', 'lxd:taken');
-    expect((await lxc.run(['copy', 'gantry:taken', 'lxd:taken'])).code).toBe(1);
-    expect(rootfs(ourTree('taken'))).toBe(rootfs(lxdTree('taken')));
+    expect((await lxc.run(['copy', 'gantry:c-push', 'lxd:back-relay'])).code).toBe(1);
+    expect([rootfs(ourTree('c-push')), rootfs(lxdTree('back-relay'))]).toEqual(before);
   });
 });
