@@ -33,13 +33,17 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     await call(first, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });
     await call(first, 'POST', '/1.0/storage-pools', { name: 'q', driver: 'dir' });
     await call(first, 'PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'p' } } });
-    await settle(first, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
-    fill(pool('p', 'containers', 'c', 'rootfs'), 'then');
-    await settle(first, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
-    fill(pool('p', 'containers', 'c', 'rootfs'), 'now');
-    await call(first, 'POST', '/1.0/storage-pools/p/volumes/custom', { name: 'v' });
-    fill(pool('p', 'custom', 'v'), 'then');
-    await settle(first, 'POST', `${custom('v')}/snapshots`, { name: 's' });
+    for (const name of ['copied', 'restored', 'snapped', 'unsnapped']) {
+      await settle(first, 'POST', '/1.0/containers', { name, source: { type: 'none' } });
+      fill(pool('p', 'containers', name, 'rootfs'), 'then');
+      await settle(first, 'POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+      fill(pool('p', 'containers', name, 'rootfs'), 'now');
+    }
+    for (const name of ['copied', 'moved']) {
+      await call(first, 'POST', '/1.0/storage-pools/p/volumes/custom', { name });
+      fill(pool('p', 'custom', name), 'then');
+      await settle(first, 'POST', `${custom(name)}/snapshots`, { name: 's' });
+    }
   });
   afterAll(async () => {
     await daemon?.kill('SIGKILL').catch(() => {});
@@ -108,55 +112,47 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     readonly path: string;
     readonly body?: object;
   }
-  type Prepare = (at: ChildDaemon, round: number) => Work | Promise<Work>;
-  const works: Readonly<Record<string, Prepare>> = {
-    'a snapshot': (_at, round) => ({
-      method: 'POST',
-      path: '/1.0/containers/c/snapshots',
-      body: { name: `k${round}` },
-    }),
-    'a restore': () => ({ method: 'PUT', path: '/1.0/containers/c', body: { restore: 's' } }),
-    'a copy with its snapshots': (_at, round) => ({
-      method: 'POST',
-      path: '/1.0/containers',
-      body: { name: `k${round}`, source: { type: 'copy', source: 'c' } },
-    }),
-    'a copy of a volume to another pool': (_at, round) => ({
-      method: 'POST',
-      path: '/1.0/storage-pools/q/volumes/custom',
-      body: { name: `k${round}`, source: { name: 'v', pool: 'p' } },
-    }),
-    'the deletion of a snapshot': async (at, round) => {
-      const path = '/1.0/containers/c/snapshots';
-      await settle(at, 'POST', path, { name: `d${round}` });
-      return { method: 'DELETE', path: `${path}/d${round}` };
-    },
-    'the move of a volume there or back': async (at) => {
-      const isHome = (await call(at, 'GET', '/1.0/storage-pools/p/volumes/custom/v')).status === 200;
-      const [from, to] = isHome ? ['p', 'q'] : ['q', 'p'];
-      const path = `/1.0/storage-pools/${from}/volumes/custom/v`;
-      expect(wordOf(pool(from ?? '', 'custom', 'v'))).toBe('then');
-      return { method: 'POST', path, body: { name: 'v', pool: to } };
-    },
-  };
 
-  /** Two moments on each driver, which are four together; with GANTRY_LONG=1 all on each. */
-  const delaysOf = (what: string): readonly number[] => {
-    const half = (Object.keys(works).indexOf(what) + drivers.indexOf(driver)) % 2;
-    return [2, 10, 25, 60].filter((_, index) => isLongRun || index % 2 === half);
-  };
+  /** A change of each kind, to objects of their own: one daemon works at all of them. */
+  async function allWorks(at: ChildDaemon, round: string): Promise<readonly Work[]> {
+    const [snapshots, volumes] = [(name: string) => `/1.0/containers/${name}/snapshots`, '/volumes/custom'] as const;
+    await settle(at, 'POST', snapshots('unsnapped'), { name: `d${round}` });
+    const isHome = (await call(at, 'GET', custom('moved'))).status === 200;
+    const [from = '', to = ''] = isHome ? ['p', 'q'] : ['q', 'p'];
+    expect(wordOf(pool(from, 'custom', 'moved'))).toBe('then');
+    return [
+      { method: 'POST', path: snapshots('snapped'), body: { name: `k${round}` } },
+      { method: 'DELETE', path: `${snapshots('unsnapped')}/d${round}` },
+      { method: 'PUT', path: '/1.0/containers/restored', body: { restore: 's' } },
+      {
+        method: 'POST',
+        path: '/1.0/containers',
+        body: { name: `k${round}`, source: { type: 'copy', source: 'copied' } },
+      },
+      {
+        method: 'POST',
+        path: `/1.0/storage-pools/q${volumes}`,
+        body: { name: `k${round}`, source: { name: 'copied', pool: 'p' } },
+      },
+      { method: 'POST', path: `/1.0/storage-pools/${from}${volumes}/moved`, body: { name: 'moved', pool: to } },
+    ];
+  }
 
-  test.each(Object.entries(works))('%s', async (what, prepare) => {
-    for (const [round, delay] of delaysOf(what).entries()) {
+  const delays = isLongRun ? [2, 5, 10, 15, 25, 40, 60, 100] : [3, 12, 30, 80];
+  test.each(delays)(
+    'a snapshot and its deletion, a restore, copies and a move are cut off after %i ms',
+    async (delay) => {
       const running = daemon ?? (await start());
-      const { method, path, body } = await prepare(running, round);
-      const sent = call(running, method, path, body).catch(() => undefined);
+      const sent = (await allWorks(running, String(delay))).map(({ method, path, body }) =>
+        call(running, method, path, body),
+      );
+      const settled = Promise.allSettled(sent);
       await new Promise((resolve) => setTimeout(resolve, delay));
       await running.kill('SIGKILL');
-      await sent;
+      await settled;
       await expectKnown(await start());
-    }
-  });
+    },
+  );
 
   test('afterwards the pool can be emptied and deleted', async () => {
     const running = daemon ?? (await start());

@@ -62,16 +62,16 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     await call(first, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });
     await call(first, 'PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'p' } } });
     await settle(first, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
-    for (let folder = 0; folder < 20; folder += 1) {
+    for (let folder = 0; folder < 10; folder += 1) {
       mkdirSync(pool('containers', 'c', 'rootfs', `d${folder}`));
-      for (let file = 0; file < 40; file += 1)
+      for (let file = 0; file < 20; file += 1)
         writeFileSync(pool('containers', 'c', 'rootfs', `d${folder}`, `f${file}`), randomBytes(2000));
     }
     await settle(first, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
     await settle(first, 'POST', '/1.0/containers/c/backups', { name: 'whole', ...body });
     saved = (await call(first, 'GET', '/1.0/containers/c/backups/whole/export')).bytes;
     await call(first, 'POST', custom, { name: 'v' });
-    for (let file = 0; file < 600; file += 1) writeFileSync(pool('custom', 'v', `f${file}`), randomBytes(2000));
+    for (let file = 0; file < 200; file += 1) writeFileSync(pool('custom', 'v', `f${file}`), randomBytes(2000));
     await settle(first, 'POST', `${custom}/v/snapshots`, { name: 's' });
     await settle(first, 'POST', `${custom}/v/backups`, { name: 'whole', ...body });
     savedVolume = (await call(first, 'GET', `${custom}/v/backups/whole/export`)).bytes;
@@ -104,28 +104,23 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     expect([mountsBelow(dir).length, loopsBelow(dir).length]).toEqual([1, 1]);
   }
 
-  test.each([
-    ['making', () => ({ path: '/1.0/containers/c/backups', sent: body, headers: {} })],
-    [
-      'restoring',
-      (round: number) => ({ path: '/1.0/containers', sent: saved, headers: { ...octets, 'x-svc-name': `r${round}` } }),
-    ],
-    ['making, of a volume,', () => ({ path: `${custom}/v/backups`, sent: body, headers: {} })],
-    [
-      'restoring, of a volume,',
-      (round: number) => ({ path: custom, sent: savedVolume, headers: { ...octets, 'x-svc-name': `r${round}` } }),
-    ],
-  ] as const)('in the middle of %s leaves a complete result or none', async (_what, work) => {
-    for (const [round, delay] of [10, 60, 150].entries()) {
+  test.each([5, 40, 150])(
+    'in the middle of making and restoring backups of containers and volumes, after %i ms, leaves complete results or none',
+    async (delay) => {
       const running = daemon ?? (await start());
-      const { path, sent, headers } = work(round);
-      const answer = call(running, 'POST', path, sent, headers).catch(() => undefined);
+      const restored = { ...octets, 'x-svc-name': `r${delay}` };
+      const answers = Promise.allSettled([
+        call(running, 'POST', '/1.0/containers/c/backups', body),
+        call(running, 'POST', `${custom}/v/backups`, body),
+        call(running, 'POST', '/1.0/containers', saved, restored),
+        call(running, 'POST', custom, savedVolume, restored),
+      ]);
       await new Promise((resolve) => setTimeout(resolve, delay));
       await running.kill('SIGKILL');
-      await answer;
+      await answers;
       await expectKnown(await start());
-    }
-  });
+    },
+  );
 
   test('a new backup and a restore of it succeed afterwards', async () => {
     const running = daemon ?? (await start());
@@ -138,8 +133,8 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     expect(ended.err).toBe('');
     const volume = await call(running, 'POST', custom, savedVolume, { ...octets, 'x-svc-name': 'again' });
     expect((await read(running, `${String(volume.body.operation)}/wait`)).err).toBe('');
-    expect(list(pool('custom', 'again'))).toHaveLength(600);
-    for (const tree of ['c', 'again']) expect(list(pool('containers', tree, 'rootfs', 'd19'))).toHaveLength(40);
+    expect(list(pool('custom', 'again'))).toHaveLength(200);
+    for (const tree of ['c', 'again']) expect(list(pool('containers', tree, 'rootfs', 'd9'))).toHaveLength(20);
     expect(readFileSync(pool('containers', 'again', 'rootfs', 'd7', 'f7'))).toEqual(
       readFileSync(pool('containers', 'c', 'rootfs', 'd7', 'f7')),
     );
@@ -199,7 +194,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     return operation.err;
   }
 
-  test.each(['none', 'gzip', 'zstd'])(
+  test.each(['none', 'zstd'])(
     'while a backup packed by %s is made: it fails with the reason, nothing is left behind, and the next one succeeds',
     async (algorithm) => {
       const c = `c-${algorithm}-${Date.now()}`;
@@ -292,7 +287,7 @@ test.skipIf(noFlip !== undefined)(
       const flipper = await flip(join(rootfs, 'a'), join(rootfs, 'b'));
       let seen = 0;
       try {
-        for (let round = 0; round < 12; round += 1) {
+        for (let round = 0; round < 6; round += 1) {
           const name = `b${round}`;
           await daemon.ok('POST', '/1.0/containers/c/backups', { name, compression_algorithm: 'none' });
           const { bytes } = await daemon.call('GET', `/1.0/containers/c/backups/${name}/export`);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../../support/daemons/child-process.ts';
@@ -75,9 +75,8 @@ class Host {
 }
 
 describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of driver %s', (driver) => {
-  let [source, target] = [new Host(), new Host()];
-  beforeEach(async () => {
-    [source, target] = [new Host(), new Host()];
+  const [source, target] = [new Host(), new Host()];
+  beforeAll(async () => {
     await source.make(driver);
     await target.make(driver);
     await settle(source.daemon, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
@@ -86,7 +85,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await settle(source.daemon, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
     writeFileSync(source.pool('containers/c/rootfs/big'), randomBytes(1_500_000));
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await source.remove();
     await target.remove();
   });
@@ -121,6 +120,19 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
       60_000,
     );
 
+  test('the death of the source makes the target remove its part, and the source keeps everything', async () => {
+    await limit('150kB');
+    const before = describeTree(source.pool('containers/c'));
+    const [, to] = await begin();
+    await midway();
+    // Asked for before the kill: an operation that has ended is kept for seconds, and the start of a daemon may take longer.
+    const [end] = await Promise.all([ended(to), source.killed()]);
+    expect(end).toMatchObject({ status: 'Failure', err: expect.stringMatching(/closed the connection|broke/) });
+    await target.expectKnown([], []);
+    await source.expectKnown(['c'], ['c/s']);
+    expect(describeTree(source.pool('containers/c'))).toBe(before);
+  });
+
   test('the death of the target releases the source, and leaves nothing of the copy', async () => {
     await limit('150kB');
     const before = describeTree(source.pool('containers/c'));
@@ -138,22 +150,9 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await target.expectKnown(['c'], ['c/s']);
   });
 
-  test('the death of the source makes the target remove its part, and the source keeps everything', async () => {
-    await limit('150kB');
-    const before = describeTree(source.pool('containers/c'));
-    const [, to] = await begin();
-    await midway();
-    // Asked for before the kill: an operation that has ended is kept for seconds, and the start of a daemon may take longer.
-    const [end] = await Promise.all([ended(to), source.killed()]);
-    expect(end).toMatchObject({ status: 'Failure', err: expect.stringMatching(/closed the connection|broke/) });
-    await target.expectKnown([], []);
-    await source.expectKnown(['c'], ['c/s']);
-    expect(describeTree(source.pool('containers/c'))).toBe(before);
-  });
-
   test('the death of the target of a refresh leaves the old copy or the complete new one', async () => {
     await settle(source.daemon, 'POST', '/1.0/containers/c/snapshots', { name: 's2' });
-    const [, first] = await begin();
+    const [, first] = await begin({ refresh: true });
     expect((await ended(first)).err).toBe('');
     const old = describeTree(target.pool('containers/c'));
     await settle(source.daemon, 'POST', '/1.0/containers/c/snapshots', { name: 't' });
