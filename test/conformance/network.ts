@@ -34,7 +34,11 @@ export interface NetworkHarness {
 
 const never = new AbortController().signal;
 
-export function networkConformance(title: string, makeHarness: () => Promise<NetworkHarness>): void {
+export function networkConformance(
+  title: string,
+  makeHarness: () => Promise<NetworkHarness>,
+  part: 'all' | 'links' = 'all',
+): void {
   describe(title, () => {
     let harness: NetworkHarness;
     let driver: NetworkDriver;
@@ -147,6 +151,94 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await driver.down(harness.fresh().name);
     });
 
+    test('a client makes its IPv6 address from the announced prefix', async () => {
+      const { ipv6 } = harness.fresh();
+      await up({ 'ipv6.address': `${ipv6}::1/64` });
+      const client = await join('02:00:00:00:0d:01', 'mu');
+      const wanted = formatIp(eui64Address(parseCidr(`${ipv6}::/64`)!, client.hwaddr));
+      await until(async () => (await client.ipv6()).includes(wanted));
+    });
+
+    test('a driver opened later finds the network, its service running and its leases and reservations kept', async () => {
+      await up();
+      await driver.setHosts(name, [host('nu', '02:00:00:00:0e:02', `${ipv4}.90`)]);
+      const client = await join('02:00:00:00:0e:01', 'xi');
+      const address = await client.request();
+      const service = harness.serviceId(name);
+      await reopen();
+      expect((await driver.leases(name)).map((lease) => lease.address)).toEqual([address]);
+      await up();
+      expect(harness.serviceId(name)).toBe(service);
+      expect(await client.request()).toBe(address);
+      expect(await (await join('02:00:00:00:0e:02', 'nu')).request()).toBe(`${ipv4}.90`);
+    });
+
+    test('a first up that fails leaves nothing', async () => {
+      await expect(up(harness.sabotage(name))).rejects.toMatchObject({ code: 'Failed' });
+      expect(await driver.state(name)).toBeUndefined();
+      expect(await harness.remains(name)).toEqual([]);
+      await up();
+    });
+
+    test('a change that fails leaves the network as it was', async () => {
+      await up();
+      const changes = { ...harness.sabotage(name), 'ipv4.address': `${otherIpv4}.1/24` };
+      await expect(up(changes)).rejects.toMatchObject({ code: 'Failed' });
+      const global = (await driver.state(name))?.addresses.filter((entry) => entry.scope === 'global');
+      expect(global?.map((entry) => entry.address)).toEqual([`${ipv4}.1`]);
+      expect(isIn(`${ipv4}.0/24`, await (await join('02:00:00:00:0f:01', 'omicron')).request())).toBe(true);
+    });
+
+    test('an aborted up rejects with the reason and leaves nothing', async () => {
+      const reason = new Error('changed my mind');
+      const signal = AbortSignal.abort(reason);
+      await expect(driver.up({ name, config }, signal)).rejects.toBe(reason);
+      expect(await harness.remains(name)).toEqual([]);
+    });
+
+    test('a foreign interface is refused and survives a down', async () => {
+      const foreign = await harness.foreignInterface();
+      const before = await driver.state(foreign);
+      await expect(driver.up({ name: foreign, config }, never)).rejects.toMatchObject({ code: 'InUse' });
+      await driver.down(foreign);
+      expect((await driver.state(foreign))?.hwaddr).toBe(before?.hwaddr);
+    });
+
+    test('concurrent ups and downs of one network end in the state of the last call', async () => {
+      await Promise.all([up(), driver.down(name), up(), up()]);
+      expect(await driver.state(name)).toBeDefined();
+      await Promise.all([up(), up(), driver.down(name)]);
+      expect(await driver.state(name)).toBeUndefined();
+      expect(await harness.remains(name)).toEqual([]);
+    });
+
+    test('many networks go up and down at the same time', async () => {
+      const many = Array.from({ length: 4 }, () => harness.fresh());
+      const all = (): Promise<unknown> =>
+        Promise.all(
+          many.map((each) => driver.up({ name: each.name, config: { 'ipv4.address': `${each.ipv4}.1/24` } }, never)),
+        );
+      try {
+        await all();
+        await all();
+        const states = await Promise.all(many.map((each) => driver.state(each.name)));
+        expect(states.map((state) => state?.addresses.find((entry) => entry.family === 'inet')?.address)).toEqual(
+          many.map((each) => `${each.ipv4}.1`),
+        );
+      } finally {
+        await Promise.all(many.map((each) => driver.down(each.name)));
+      }
+      for (const each of many) expect(await harness.remains(each.name)).toEqual([]);
+    });
+
+    test('external interfaces must exist', async () => {
+      await expect(up({ 'bridge.external_interfaces': 'gtynothere' })).rejects.toMatchObject({ code: 'NotFound' });
+      expect(await harness.remains(name)).toEqual([]);
+    });
+
+    // Leases, names and checks of the config know nothing of the kind of bridge.
+    if (part === 'links') return;
+
     test('a client gets a lease within the ranges, and it is listed', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.20-${ipv4}.22,${ipv4}.40-${ipv4}.41` });
       const client = await join('02:00:00:00:02:01', 'leaser');
@@ -257,51 +349,6 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(harness.serviceId(name)).toBe(service);
     });
 
-    test('a client makes its IPv6 address from the announced prefix', async () => {
-      const { ipv6 } = harness.fresh();
-      await up({ 'ipv6.address': `${ipv6}::1/64` });
-      const client = await join('02:00:00:00:0d:01', 'mu');
-      const wanted = formatIp(eui64Address(parseCidr(`${ipv6}::/64`)!, client.hwaddr));
-      await until(async () => (await client.ipv6()).includes(wanted));
-    });
-
-    test('a driver opened later finds the network, its service running and its leases and reservations kept', async () => {
-      await up();
-      await driver.setHosts(name, [host('nu', '02:00:00:00:0e:02', `${ipv4}.90`)]);
-      const client = await join('02:00:00:00:0e:01', 'xi');
-      const address = await client.request();
-      const service = harness.serviceId(name);
-      await reopen();
-      expect((await driver.leases(name)).map((lease) => lease.address)).toEqual([address]);
-      await up();
-      expect(harness.serviceId(name)).toBe(service);
-      expect(await client.request()).toBe(address);
-      expect(await (await join('02:00:00:00:0e:02', 'nu')).request()).toBe(`${ipv4}.90`);
-    });
-
-    test('a first up that fails leaves nothing', async () => {
-      await expect(up(harness.sabotage(name))).rejects.toMatchObject({ code: 'Failed' });
-      expect(await driver.state(name)).toBeUndefined();
-      expect(await harness.remains(name)).toEqual([]);
-      await up();
-    });
-
-    test('a change that fails leaves the network as it was', async () => {
-      await up();
-      const changes = { ...harness.sabotage(name), 'ipv4.address': `${otherIpv4}.1/24` };
-      await expect(up(changes)).rejects.toMatchObject({ code: 'Failed' });
-      const global = (await driver.state(name))?.addresses.filter((entry) => entry.scope === 'global');
-      expect(global?.map((entry) => entry.address)).toEqual([`${ipv4}.1`]);
-      expect(isIn(`${ipv4}.0/24`, await (await join('02:00:00:00:0f:01', 'omicron')).request())).toBe(true);
-    });
-
-    test('an aborted up rejects with the reason and leaves nothing', async () => {
-      const reason = new Error('changed my mind');
-      const signal = AbortSignal.abort(reason);
-      await expect(driver.up({ name, config }, signal)).rejects.toBe(reason);
-      expect(await harness.remains(name)).toEqual([]);
-    });
-
     test('a bad config is refused as Invalid with every problem named', async () => {
       const bad = { 'ipv4.address': '10.0.0.256/24', 'ipv4.natt': 'true', 'bridge.mtu': 'big' };
       const refused = expect(driver.up({ name, config: bad }, never)).rejects;
@@ -319,46 +366,11 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       });
     });
 
-    test('a foreign interface is refused and survives a down', async () => {
-      const foreign = await harness.foreignInterface();
-      const before = await driver.state(foreign);
-      await expect(driver.up({ name: foreign, config }, never)).rejects.toMatchObject({ code: 'InUse' });
-      await driver.down(foreign);
-      expect((await driver.state(foreign))?.hwaddr).toBe(before?.hwaddr);
-    });
-
     test('a network that was never brought up has no leases, no state and takes no reservations', async () => {
       expect(await driver.leases(name)).toEqual([]);
       expect(await driver.state(name)).toBeUndefined();
       await expect(driver.setHosts(name, [])).rejects.toMatchObject({ code: 'NotFound' });
       await expect(driver.releaseLease(name, '02:00:00:00:00:01')).rejects.toMatchObject({ code: 'NotFound' });
-    });
-
-    test('concurrent ups and downs of one network end in the state of the last call', async () => {
-      await Promise.all([up(), driver.down(name), up(), up()]);
-      expect(await driver.state(name)).toBeDefined();
-      await Promise.all([up(), up(), driver.down(name)]);
-      expect(await driver.state(name)).toBeUndefined();
-      expect(await harness.remains(name)).toEqual([]);
-    });
-
-    test('many networks go up and down at the same time', async () => {
-      const many = Array.from({ length: 8 }, () => harness.fresh());
-      const all = (): Promise<unknown> =>
-        Promise.all(
-          many.map((each) => driver.up({ name: each.name, config: { 'ipv4.address': `${each.ipv4}.1/24` } }, never)),
-        );
-      try {
-        await all();
-        await all();
-        const states = await Promise.all(many.map((each) => driver.state(each.name)));
-        expect(states.map((state) => state?.addresses.find((entry) => entry.family === 'inet')?.address)).toEqual(
-          many.map((each) => `${each.ipv4}.1`),
-        );
-      } finally {
-        await Promise.all(many.map((each) => driver.down(each.name)));
-      }
-      for (const each of many) expect(await harness.remains(each.name)).toEqual([]);
     });
 
     test('fillConfig picks subnets at creation, resolves auto later, and then turns NAT on unless it is set', async () => {
@@ -378,11 +390,6 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
         code: 'Failed',
         message: expect.stringContaining('ipv4.address') as unknown,
       });
-    });
-
-    test('external interfaces must exist', async () => {
-      await expect(up({ 'bridge.external_interfaces': 'gtynothere' })).rejects.toMatchObject({ code: 'NotFound' });
-      expect(await harness.remains(name)).toEqual([]);
     });
   });
 }

@@ -182,7 +182,7 @@ function otherTests(world: StorageWorld): void {
     test('an abort at any moment of a create leaves nothing or a complete volume, and the next create works', async () => {
       const pool = await freshPool();
       const { imageFile } = world.fixture;
-      for (const delayMs of [0, 1, 2, 4, 8, 16, 32, 64]) {
+      for (const delayMs of [0, 2, 8, 32]) {
         const stop = new AbortController();
         const timer = setTimeout(() => stop.abort(new Error('enough')), delayMs);
         await make(pool, container('c'), fromImage(), stop.signal).catch((error: unknown) => {

@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('bridges of Open vSwitch on the host', ()
   });
   afterAll(() => daemon?.close());
 
-  networkConformance('openvswitch networks', () => makeBridgeHarness(2, true));
+  networkConformance('openvswitch networks', () => makeBridgeHarness(2, true), 'links');
 
   describe('beyond the suite', () => {
     let harness: BridgeHarness;
