@@ -52,29 +52,44 @@ describe('the groups of a user', () => {
   });
 });
 
-describe('over TLS', () => {
-  let issuer: TestIssuer;
-  let daemon: TestDaemon;
-  beforeAll(async () => {
-    issuer = await startIssuer();
-  });
-  afterAll(() => issuer.close());
-  beforeEach(async () => {
-    issuer.broken = undefined;
-    daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
-    await configure({ 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'admins' });
-    issuer.asked.length = 0;
-  });
-  afterEach(() => daemon.cleanUp());
+let issuer: TestIssuer;
+let daemon: TestDaemon;
+beforeAll(async () => {
+  issuer = await startIssuer();
+});
+afterAll(() => issuer.close());
 
-  async function configure(config: object): Promise<void> {
-    expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
-  }
-  const address = (): string => daemon.daemon.httpsAddress() ?? '';
-  const ask = (token: string, path = '/1.0/containers', method = 'GET', body?: object) =>
-    callTls(address(), method, path, body, { headers: { authorization: `Bearer ${token}` } });
-  const admin = (claims: object = {}) => issuer.token({ groups: ['admins'], email: 'ann@example.com', ...claims });
-  const now = () => Math.floor(Date.now() / 1000);
+async function openDaemon(): Promise<void> {
+  issuer.broken = undefined;
+  daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
+  await configure({ 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'admins' });
+  issuer.asked.length = 0;
+}
+async function configure(config: object): Promise<void> {
+  expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
+}
+const address = (): string => daemon.daemon.httpsAddress() ?? '';
+const ask = (token: string, path = '/1.0/containers', method = 'GET', body?: object) =>
+  callTls(address(), method, path, body, { headers: { authorization: `Bearer ${token}` } });
+const admin = (claims: object = {}) => issuer.token({ groups: ['admins'], email: 'ann@example.com', ...claims });
+const now = () => Math.floor(Date.now() / 1000);
+
+const unsigned = (header: object, payload: object): string =>
+  `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
+const good = () => ({ iss: issuer.url, aud: audience, sub: 'u1', groups: ['admins'], exp: now() + 300 });
+const strangers = generateKeyPair('RS256', { extractable: true });
+const signedBy = async (header: object) =>
+  new SignJWT(good()).setProtectedHeader({ alg: 'RS256', ...header }).sign((await strangers).privateKey);
+const changed = (token: string, at: 0 | 1 | 2, part: string): string =>
+  token
+    .split('.')
+    .map((old, index) => (index === at ? part : old))
+    .join('.');
+const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+describe('over TLS, to a daemon of its own', () => {
+  beforeEach(openDaemon);
+  afterEach(() => daemon.cleanUp());
 
   test('a token of a trusted group grants everything, on both dialects, and events name its user', async () => {
     const events = await daemon.listen('lifecycle');
@@ -253,131 +268,12 @@ describe('over TLS', () => {
     expect((await ask(token, '/1.0/containers?project=db')).status).toBe(200);
   });
 
-  test('web pages may not use a token either', async () => {
-    const headers = { authorization: `Bearer ${await admin()}`, origin: 'https://evil.example.com' };
-    const answer = await callTls(address(), 'POST', '/1.0/profiles', { name: 'p1' }, { headers });
-    expect([answer.status, answer.metadata.message]).toEqual([403, expect.stringMatching(/comes from a web page/)]);
-  });
-
-  const unsigned = (header: object, payload: object): string =>
-    `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
-  const good = () => ({ iss: issuer.url, aud: audience, sub: 'u1', groups: ['admins'], exp: now() + 300 });
-  const strangers = generateKeyPair('RS256', { extractable: true });
-  const signedBy = async (header: object) =>
-    new SignJWT(good()).setProtectedHeader({ alg: 'RS256', ...header }).sign((await strangers).privateKey);
-  const changed = (token: string, at: 0 | 1 | 2, part: string): string =>
-    token
-      .split('.')
-      .map((old, index) => (index === at ? part : old))
-      .join('.');
-  const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-  test.each<[string, () => Promise<string> | string, RegExp]>([
-    ['without a signature (alg none)', () => unsigned({ alg: 'none' }, good()), /algorithm "none" is not accepted/],
-    ['with alg nOnE', () => unsigned({ alg: 'nOnE' }, good()), /algorithm "nOnE" is not accepted/],
-    [
-      'signed with the public key as secret (HS256)',
-      async () => new SignJWT(good()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(await issuer.publicPem())),
-      /algorithm "HS256" is not accepted/,
-    ],
-    ['signed by another key without kid', () => signedBy({}), /signature verification failed/],
-    [
-      'signed by another key under a known kid',
-      async () =>
-        signedBy({ kid: JSON.parse(Buffer.from((await admin()).split('.')[0] ?? '', 'base64url').toString()).kid }),
-      /signature verification failed/,
-    ],
-    ['with a path as kid', () => signedBy({ kid: '../../../../dev/null' }), /no applicable key/],
-    ['with a query as kid', () => signedBy({ kid: "' OR 1=1 --" }), /no applicable key/],
-    [
-      'with its key in the header',
-      async () => signedBy({ jwk: await exportJWK((await strangers).publicKey) }),
-      /signature verification failed/,
-    ],
-    [
-      'with an unknown critical header',
-      () => `${unsigned({ alg: 'RS256', crit: ['x'], x: 1 }, good())}AAAA`,
-      /"x" is not recognized/,
-    ],
-    ['of another issuer', () => admin({ iss: 'https://evil.example.com' }), /its issuer is "https:\/\/evil/],
-    ['of an issuer that only begins alike', () => admin({ iss: `${issuer.url}.evil` }), /its issuer is/],
-    ['without an issuer', () => admin({ iss: undefined }), /its issuer is undefined/],
-    ['for another audience', () => admin({ aud: 'other' }), /"aud" claim/],
-    ['without an audience', () => admin({ aud: undefined }), /"aud" claim/],
-    ['that has expired', () => admin({ exp: now() - 31 }), /it has expired/],
-    ['that never expires', () => admin({ exp: undefined }), /it never expires/],
-    [
-      'with an expiry that is no number',
-      () => admin({ exp: '99999999999' as unknown as number }),
-      /it never expires|must be a number/,
-    ],
-    ['that is not yet good', () => admin({ nbf: now() + 60 }), /"nbf" claim/],
-    ['without a subject', () => admin({ sub: undefined }), /"sub" claim/],
-    ['with an empty subject', () => admin({ sub: '' }), /its subject "" names no user/],
-    ['with an object as its subject', () => admin({ sub: {} as never }), /its subject \{\} names no user/],
-    [
-      'of another type',
-      () => issuer.token({ groups: ['admins'] }, { typ: 'logout+jwt' }),
-      /is not that of an access token/,
-    ],
-    [
-      'with a changed payload',
-      async () => changed(await issuer.token(), 1, base64(good())),
-      /signature verification failed/,
-    ],
-    ['with a cut signature', async () => (await admin()).slice(0, -10), /signature verification failed/],
-    ['without a signature part', async () => changed(await admin(), 2, ''), /signature verification failed/],
-    ['that is huge', () => admin({ filler: 'x'.repeat(9500) }), /more than 12288/],
-    ['that is no JWT', () => 'open-sesame', /Invalid|Protected Header/],
-    ['of one dot', () => '.', /./],
-    ['of dots', () => '...', /./],
-  ])(
-    'a token %s is refused: the client learns nothing more, and the log has the reason',
-    async (_name, make, reason) => {
-      const answer = await ask(await make());
-      expect([answer.status, answer.metadata?.message]).toEqual([
-        401,
-        'The token of the request is not accepted: log in again',
-      ]);
-      const [line = ''] = daemon.logged.filter((text) => text.includes('was refused'));
-      expect(line).toMatch(/^warning: A token from 127\.0\.0\.1 was refused: /);
-      expect(line).toMatch(reason);
-      expect((await ask(await admin())).status).toBe(200);
-    },
-  );
-
-  test('a clock difference of half a minute does not matter', async () => {
-    expect((await ask(await admin({ exp: now() - 20 }))).status).toBe(200);
-    expect((await ask(await admin({ nbf: now() + 20 }))).status).toBe(200);
-  });
-
-  test('a token cannot name an address for its keys', async () => {
-    const asked: string[] = [];
-    const evil = createServer((request, response) => {
-      asked.push(request.url ?? '');
-      response.end('{}');
-    });
-    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/keys`;
-    expect((await ask(await signedBy({ jku: url, x5u: url }))).status).toBe(401);
-    expect((await ask(await signedBy({ kid: url }))).status).toBe(401);
-    expect(asked).toEqual([]);
-    await new Promise((resolve) => evil.close(resolve));
-  });
-
   test('invalid tokens cost the issuer no request, unknown keys few; keys are cached', async () => {
     for (let n = 0; n < 5; n++) await ask(unsigned({ alg: 'RS256' }, { ...good(), iss: 'x' }));
     expect(issuer.asked).toEqual([]);
     for (let n = 0; n < 20; n++) await ask(await signedBy({ kid: `made-up-${n}` }));
     for (let n = 0; n < 5; n++) await ask(await admin({ jti: String(n) }));
     expect(issuer.asked).toEqual(['/realm/.well-known/openid-configuration', '/realm/keys']);
-  });
-
-  test('many refused tokens leave few lines in the log', async () => {
-    for (let n = 0; n < 60; n++) await ask('a.b.c');
-    const lines = daemon.logged.filter((line) => line.includes('was refused'));
-    expect(lines.length).toBeLessThanOrEqual(40);
-    expect(lines.some((line) => line.includes('further ones of this minute are not logged'))).toBe(true);
   });
 
   test('new keys of the issuer are found, elliptic ones too; tokens of the former ones are refused', async () => {
@@ -412,6 +308,127 @@ describe('over TLS', () => {
     expect((await ask(await admin({ iss: 'http://127.0.0.1:1/gone' }))).metadata.code).toBe('unavailable');
   });
 
+  test('the header has no effect without an issuer', async () => {
+    const token = await admin();
+    await configure({ 'oidc.issuer': '' });
+    expect((await ask(token)).status).toBe(403);
+    expect((await ask('nonsense', '/1.0')).metadata.auth).toBe('guest');
+  });
+});
+
+const refused: readonly (readonly [string, () => Promise<string> | string, RegExp])[] = [
+  ['without a signature (alg none)', () => unsigned({ alg: 'none' }, good()), /algorithm "none" is not accepted/],
+  ['with alg nOnE', () => unsigned({ alg: 'nOnE' }, good()), /algorithm "nOnE" is not accepted/],
+  [
+    'signed with the public key as secret (HS256)',
+    async () => new SignJWT(good()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(await issuer.publicPem())),
+    /algorithm "HS256" is not accepted/,
+  ],
+  ['signed by another key without kid', () => signedBy({}), /signature verification failed/],
+  [
+    'signed by another key under a known kid',
+    async () =>
+      signedBy({ kid: JSON.parse(Buffer.from((await admin()).split('.')[0] ?? '', 'base64url').toString()).kid }),
+    /signature verification failed/,
+  ],
+  ['with a path as kid', () => signedBy({ kid: '../../../../dev/null' }), /no applicable key/],
+  ['with a query as kid', () => signedBy({ kid: "' OR 1=1 --" }), /no applicable key/],
+  [
+    'with its key in the header',
+    async () => signedBy({ jwk: await exportJWK((await strangers).publicKey) }),
+    /signature verification failed/,
+  ],
+  [
+    'with an unknown critical header',
+    () => `${unsigned({ alg: 'RS256', crit: ['x'], x: 1 }, good())}AAAA`,
+    /"x" is not recognized/,
+  ],
+  ['of another issuer', () => admin({ iss: 'https://evil.example.com' }), /its issuer is "https:\/\/evil/],
+  ['of an issuer that only begins alike', () => admin({ iss: `${issuer.url}.evil` }), /its issuer is/],
+  ['without an issuer', () => admin({ iss: undefined }), /its issuer is undefined/],
+  ['for another audience', () => admin({ aud: 'other' }), /"aud" claim/],
+  ['without an audience', () => admin({ aud: undefined }), /"aud" claim/],
+  ['that has expired', () => admin({ exp: now() - 31 }), /it has expired/],
+  ['that never expires', () => admin({ exp: undefined }), /it never expires/],
+  [
+    'with an expiry that is no number',
+    () => admin({ exp: '99999999999' as unknown as number }),
+    /it never expires|must be a number/,
+  ],
+  ['that is not yet good', () => admin({ nbf: now() + 60 }), /"nbf" claim/],
+  ['without a subject', () => admin({ sub: undefined }), /"sub" claim/],
+  ['with an empty subject', () => admin({ sub: '' }), /its subject "" names no user/],
+  ['with an object as its subject', () => admin({ sub: {} as never }), /its subject \{\} names no user/],
+  [
+    'of another type',
+    () => issuer.token({ groups: ['admins'] }, { typ: 'logout+jwt' }),
+    /is not that of an access token/,
+  ],
+  [
+    'with a changed payload',
+    async () => changed(await issuer.token(), 1, base64(good())),
+    /signature verification failed/,
+  ],
+  ['with a cut signature', async () => (await admin()).slice(0, -10), /signature verification failed/],
+  ['without a signature part', async () => changed(await admin(), 2, ''), /signature verification failed/],
+  ['that is huge', () => admin({ filler: 'x'.repeat(9500) }), /more than 12288/],
+  ['that is no JWT', () => 'open-sesame', /Invalid|Protected Header/],
+  ['of one dot', () => '.', /./],
+  ['of dots', () => '...', /./],
+];
+
+/** A daemon logs twenty refusals in a minute. */
+describe.each([0, 1])('over TLS, each second refused token from the %ith on', (half) => {
+  beforeAll(openDaemon);
+  afterAll(() => daemon.cleanUp());
+
+  test.each(refused.filter((_, at) => at % 2 === half))(
+    'a token %s is refused: the client learns nothing more, and the log has the reason',
+    async (_name, make, reason) => {
+      const token = await make();
+      const seen = daemon.logged.length;
+      const answer = await ask(token);
+      expect([answer.status, answer.metadata?.message]).toEqual([
+        401,
+        'The token of the request is not accepted: log in again',
+      ]);
+      const [line = ''] = daemon.logged.slice(seen).filter((text) => text.includes('was refused'));
+      expect(line).toMatch(/^warning: A token from 127\.0\.0\.1 was refused: /);
+      expect(line).toMatch(reason);
+      expect((await ask(await admin())).status).toBe(200);
+    },
+  );
+});
+
+describe('over TLS, to one daemon', () => {
+  beforeAll(openDaemon);
+  afterAll(() => daemon.cleanUp());
+
+  test('a clock difference of half a minute does not matter', async () => {
+    expect((await ask(await admin({ exp: now() - 20 }))).status).toBe(200);
+    expect((await ask(await admin({ nbf: now() + 20 }))).status).toBe(200);
+  });
+
+  test('a token cannot name an address for its keys', async () => {
+    const asked: string[] = [];
+    const evil = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/keys`;
+    expect((await ask(await signedBy({ jku: url, x5u: url }))).status).toBe(401);
+    expect((await ask(await signedBy({ kid: url }))).status).toBe(401);
+    expect(asked).toEqual([]);
+    await new Promise((resolve) => evil.close(resolve));
+  });
+
+  test('web pages may not use a token either', async () => {
+    const headers = { authorization: `Bearer ${await admin()}`, origin: 'https://evil.example.com' };
+    const answer = await callTls(address(), 'POST', '/1.0/profiles', { name: 'p1' }, { headers });
+    expect([answer.status, answer.metadata.message]).toEqual([403, expect.stringMatching(/comes from a web page/)]);
+  });
+
   test('a websocket with a bad token is refused', async () => {
     const headers = { authorization: 'Bearer a.b.c' };
     const socket = new WebSocket(`wss://${address()}/1.0/events`, { headers, rejectUnauthorized: false });
@@ -423,13 +440,6 @@ describe('over TLS', () => {
     socket.terminate();
   });
 
-  test('the header has no effect without an issuer', async () => {
-    const token = await admin();
-    await configure({ 'oidc.issuer': '' });
-    expect((await ask(token)).status).toBe(403);
-    expect((await ask('nonsense', '/1.0')).metadata.auth).toBe('guest');
-  });
-
   test.each([
     ['oidc.issuer', 'http://example.com'],
     ['oidc.issuer', 'https://a?b=c'],
@@ -439,5 +449,12 @@ describe('over TLS', () => {
     ['oidc.groups', 'a'],
   ])('%s = %s is refused', async (key, value) => {
     expect((await daemon.call('PATCH', '/1.0', { config: { [key]: value } })).status).toBe(400);
+  });
+
+  test('many refused tokens leave few lines in the log', async () => {
+    for (let n = 0; n < 60; n++) await ask('a.b.c');
+    const lines = daemon.logged.filter((line) => line.includes('was refused'));
+    expect(lines.length).toBeLessThanOrEqual(40);
+    expect(lines.some((line) => line.includes('further ones of this minute are not logged'))).toBe(true);
   });
 });
