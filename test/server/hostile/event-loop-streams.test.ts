@@ -160,7 +160,7 @@ describe('image servers do not block the loop', () => {
   const product = { arch: 'amd64', aliases: 'a,b,c', os: 'x', release: 'y', versions };
   test.each([
     ['lists in lists', () => '['.repeat(30_000_000)],
-    ['a million members', () => JSON.stringify({ products: Object.fromEntries(members(1_000_000)) })],
+    ['200,000 members', () => JSON.stringify({ products: Object.fromEntries(members(200_000)) })],
     [
       '20,000 images',
       () => JSON.stringify({ products: Object.fromEntries(members(10).map(([name]) => [name, product])) }),
