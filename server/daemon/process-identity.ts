@@ -1,6 +1,7 @@
 // Identifies this process uniquely, across hosts, and checks whether the process of such an identity has ended.
 import { readlinkSync } from 'node:fs';
 import { readBootId, readProcess } from '../lib/shared/processes.ts';
+import { attempt } from '../lib/shared/attempt.ts';
 
 /** Boot, pid namespace, process id, and start time. */
 export function processIdentity(): string {
@@ -14,13 +15,7 @@ export function hasProcessEnded(identity: string): boolean {
   return startedAt(Number(pid)) !== started;
 }
 
-function pidNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid').replaceAll('/', '');
-  } catch {
-    return '';
-  }
-}
+const pidNamespace = (): string => attempt(() => readlinkSync('/proc/self/ns/pid').replaceAll('/', ''), '');
 
 /** In ticks since the boot; empty if there is no such process. */
 const startedAt = (pid: number): string => readProcess(pid)?.startTime.toString() ?? '';

@@ -14,6 +14,7 @@ import { maxJsonBytes, parseJson } from './request-body.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 import { counted, type Room } from '../services/shared/room.ts';
+import { attempt } from '../lib/shared/attempt.ts';
 
 interface ReceivedFiles {
   readonly metadataPath: string;
@@ -61,13 +62,7 @@ export async function documentIn({
   return document;
 }
 
-function jsonIn(bytes: Buffer): { readonly value: unknown } | undefined {
-  try {
-    return { value: parseJson(bytes) };
-  } catch {
-    return undefined;
-  }
-}
+const jsonIn = (bytes: Buffer): { readonly value: unknown } | undefined => attempt(() => ({ value: parseJson(bytes) }));
 
 /** Forwards bytes up to a limit. */
 type Bound = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;

@@ -1,6 +1,7 @@
 // Measures how long the event loop is blocked, and names the work in progress. Costs nothing without work in progress.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
+import { attempt } from './shared/attempt.ts';
 
 export interface LoopFigures {
   /** Only longer times count. */
@@ -137,10 +138,4 @@ function threadTime(): LoopTime {
   };
 }
 
-function openIfThere(path: string): number | undefined {
-  try {
-    return openSync(path, 'r');
-  } catch {
-    return undefined;
-  }
-}
+const openIfThere = (path: string): number | undefined => attempt(() => openSync(path, 'r'));

@@ -50,11 +50,8 @@ export function isWithin(address: string, { allowed }: Reach): boolean {
 }
 
 async function addressesOf(name: string): Promise<readonly string[]> {
-  try {
-    return (await lookup(name, { all: true })).map(({ address }) => address);
-  } catch {
-    return [];
-  }
+  const found = await lookup(name, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
 }
 
 /** An own address bypasses this host's firewall, even a public one. */

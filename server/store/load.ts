@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { type SnapshotHeader, snapshotFormat } from './snapshot.ts';
 import { type Op, type Store, StoreError, storeLimits } from './store.ts';
+import { attempt } from '../lib/shared/attempt.ts';
 
 type Pair = { readonly key: string; readonly value: Uint8Array };
 
@@ -89,13 +90,7 @@ export async function contentsOf(store: Store): Promise<Pick<SnapshotHeader, 're
 }
 
 function headerOf(line: string, path: string): SnapshotHeader {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line);
-  } catch {
-    parsed = undefined;
-  }
-  const header = (parsed ?? {}) as Partial<SnapshotHeader>;
+  const header = (attempt(() => JSON.parse(line) as unknown) ?? {}) as Partial<SnapshotHeader>;
   if (header.format !== snapshotFormat.format) throw new StoreError('Corrupt', `${path} is not a dump of a store`);
   if (header.version !== snapshotFormat.version)
     throw new StoreError(

@@ -2,6 +2,7 @@
 import { readlinkSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { textOrNothing } from '../../lib/shared/missing-files.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface HostPaths {
   /** /sys */
@@ -45,21 +46,9 @@ export function splitDev(dev: number): { readonly major: number; readonly minor:
 export const readText = (path: string): string => textOrNothing(path).trim();
 
 /** Sorted names in a directory; none if it does not exist. */
-export function list(path: string): readonly string[] {
-  try {
-    return readdirSync(path).toSorted();
-  } catch {
-    return [];
-  }
-}
+export const list = (path: string): readonly string[] => attempt(() => readdirSync(path).toSorted(), []);
 
 /** Last part of a link's target; '' if there is no link. */
-export function linkName(path: string): string {
-  try {
-    return readlinkSync(path).split('/').at(-1) ?? '';
-  } catch {
-    return '';
-  }
-}
+export const linkName = (path: string): string => attempt(() => readlinkSync(path).split('/').at(-1) ?? '', '');
 
 export const interfaceDir = (host: HostPaths, name: string): string => join(host.sys, 'class/net', name);

@@ -6,6 +6,7 @@ import type { NicRun } from '../device-parts.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DeviceContext } from './device.ts';
 import { interfaceDir } from './host-paths.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 /** The property, with '' as unset. */
 export const set = (properties: ConfigMap, name: string): string | undefined =>
@@ -23,13 +24,7 @@ export function needParent({ device, properties }: DeviceContext): string {
   return parent;
 }
 
-function masterOf(dir: string): string | undefined {
-  try {
-    return basename(readlinkSync(join(dir, 'master')));
-  } catch {
-    return undefined;
-  }
-}
+const masterOf = (dir: string): string | undefined => attempt(() => basename(readlinkSync(join(dir, 'master'))));
 
 /** The host interface to use, and its creation if it belongs to a VLAN. */
 export function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {

@@ -6,6 +6,7 @@ import { exec, ExecError, type ExecResult } from '../../lib/exec.ts';
 import { programDirs } from '../../lib/program-env.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 const packages = { ip: 'iproute2', nft: 'nftables', dnsmasq: 'dnsmasq-base' } as const;
 export type HostTool = keyof typeof packages;
@@ -83,11 +84,7 @@ export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
 /** The hardware address of any interface of the host, from the kernel's own file; undefined if there is no such interface. */
 export function readHwaddr(name: string): string | undefined {
   if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
-  try {
-    return readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim());
 }
 
 export async function readLink(name: string, signal?: AbortSignal): Promise<Link | undefined> {

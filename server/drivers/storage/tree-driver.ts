@@ -17,6 +17,7 @@ import { treeDerive } from './tree-derive.ts';
 import { isTaken, treeFill } from './tree-fill.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
 import { treeTransfer } from './tree-transfer.ts';
+import { succeeds } from '../../lib/shared/attempt.ts';
 
 export interface TreeDriverDeps {
   readonly unpackImage: UnpackImage;
@@ -203,11 +204,4 @@ const limitsOf =
     return ({ type, name }) => limits.get(`${volumeFolder(type)}/${name}`);
   };
 
-function isVolumeName(volume: VolumeRef): boolean {
-  try {
-    checkVolumeName(volume);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isVolumeName = (volume: VolumeRef): boolean => succeeds(() => checkVolumeName(volume));

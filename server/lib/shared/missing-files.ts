@@ -1,6 +1,7 @@
 // Treats missing files as undefined, and throws every other error.
 import { readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
+import { attempt } from './attempt.ts';
 
 /** For `catch`. */
 export function ifMissing(error: unknown): undefined {
@@ -17,10 +18,4 @@ export const isThere = (path: string): Promise<boolean> =>
   );
 
 /** The text of a small file; empty if it cannot be read. */
-export function textOrNothing(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
+export const textOrNothing = (path: string): string => attempt(() => readFileSync(path, 'utf8'), '');

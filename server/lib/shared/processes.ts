@@ -1,5 +1,6 @@
 // Identifies processes by /proc, synchronously: their pid and start time in one boot of the host. Sends no signals.
 import { readFileSync } from 'node:fs';
+import { attempt } from './attempt.ts';
 
 export interface ProcessFacts {
   /** In clock ticks since boot: together with the pid it is unique in a boot. */
@@ -30,10 +31,4 @@ export function isSameProcess(pid: number, startTime: number): boolean {
 export const readBootId = (): string => readProc('sys/kernel/random/boot_id')?.trim() ?? '';
 
 /** The text of a file below /proc; undefined if it cannot be read. */
-export function readProc(path: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${path}`, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+export const readProc = (path: string): string | undefined => attempt(() => readFileSync(`/proc/${path}`, 'utf8'));

@@ -1,8 +1,8 @@
 // Finds the program etcd on the host and asks for its version.
-import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import { isAtLeast } from './etcd-flags.ts';
+import { isProgram, programIn } from '../../lib/program-env.ts';
 
 export interface EtcdProgram {
   readonly path: string;
@@ -11,7 +11,7 @@ export interface EtcdProgram {
 
 /** Throws an Error that says what to install. `path`: instead of the one in PATH. */
 export async function findEtcd(path?: string): Promise<EtcdProgram> {
-  const found = path ?? onPath();
+  const found = path ?? programIn(pathDirs(), 'etcd');
   if (found === undefined)
     throw new Error(
       'this host has no program etcd, which a cluster keeps its records in: install it (apt-get install etcd-server), or name it with --etcd-path',
@@ -29,18 +29,4 @@ export function findTool(dir: string | undefined): string | undefined {
   return ['etcdutl', 'etcdctl'].flatMap((name) => dirs.map((each) => join(each, name))).find(isProgram);
 }
 
-const onPath = (): string | undefined =>
-  pathDirs()
-    .map((dir) => join(dir, 'etcd'))
-    .find(isProgram);
-
 const pathDirs = (): readonly string[] => (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}

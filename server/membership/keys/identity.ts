@@ -5,6 +5,7 @@ import { hasCode } from '../../lib/shared/error-code.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { makeSelfSigned } from '../../lib/self-signed.ts';
 import { clusterDir, memberPairFiles } from '../membership.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface MemberPair {
   readonly certPem: string;
@@ -76,10 +77,5 @@ export async function readMemberPair(stateDir: string): Promise<MemberPair | und
 }
 
 /** SHA-256 of the DER, lower-case hexadecimal; undefined for text that is no certificate. */
-export function fingerprintOfPem(pem: string): string | undefined {
-  try {
-    return new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
-  } catch {
-    return undefined;
-  }
-}
+export const fingerprintOfPem = (pem: string): string | undefined =>
+  attempt(() => new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase());

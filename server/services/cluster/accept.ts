@@ -13,6 +13,7 @@ import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';
 import { readMemberConfig, takeMemberConfig } from './joining/member-config.ts';
 import { checkMemberName } from './member-name.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 const reachMs = 5_000;
 
@@ -154,10 +155,5 @@ async function checkReached(address: string, certificate: string): Promise<void>
   });
 }
 
-function isCertificate(raw: Uint8Array, pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.equals(raw);
-  } catch {
-    return false;
-  }
-}
+const isCertificate = (raw: Uint8Array, pem: string): boolean =>
+  attempt(() => new X509Certificate(pem).raw.equals(raw), false);

@@ -11,6 +11,7 @@ import { volumeIdOf } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { attachedVolumes, expand } from '../shared/expand.ts';
 import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../shared/project-scope.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface PlacingDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
   readonly nowMs: () => number;
@@ -55,21 +56,14 @@ export class Placing {
     };
     const members = cluster.members.list();
     const near = wish.target === '' ? members.filter(({ number }) => number === need.near) : [];
-    const place = this.#tryNear(near, wish) ?? placeContainer(members, wish);
+    const place =
+      attempt(() => (near.length === 0 ? undefined : placeContainer(near, wish))) ?? placeContainer(members, wish);
     this.#coming.push({ member: place.number, name, untilMs: this.#deps.nowMs() + comingMs });
     return place.isHere ? undefined : place;
   }
 
   isLimited(project: string): boolean {
     return isLimited(this.#deps.records.projects.get(project)?.document.config ?? {});
-  }
-
-  #tryNear(near: readonly Member[], wish: Parameters<typeof placeContainer>[1]): Member | undefined {
-    try {
-      return near.length === 0 ? undefined : placeContainer(near, wish);
-    } catch {
-      return undefined;
-    }
   }
 
   #needOf(caller: Caller, name: string, body: ContainerCreate): Need {

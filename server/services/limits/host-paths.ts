@@ -14,15 +14,10 @@ import {
 } from '../../api/project/project-restrictions.ts';
 import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { Records } from '../../records/records.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 /** Where a path of this host leads. */
-export const resolveOnHost: ResolvePath = (path) => {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-};
+export const resolveOnHost: ResolvePath = (path) => attempt(() => realpathSync(path));
 
 /** Throws AppError forbidden if a disk shows paths or volumes that the container's project may not show like this. */
 export function checkDisks(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {

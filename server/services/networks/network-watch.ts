@@ -9,6 +9,7 @@ import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkSpec } from './network-spec.ts';
 import { networkLock } from './networks.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'networkAcls' | 'networks'>;
@@ -64,11 +65,7 @@ export class NetworkWatch {
   /** Unknown: the network cannot be planned from its config. `up` says why. */
   #dnsmasqOf(name: string, { config }: NetworkDocument): 'serving' | 'ended' | 'unknown' {
     const { records, network } = this.#deps;
-    try {
-      return network.isServing(networkSpec(records, name, config)) ? 'serving' : 'ended';
-    } catch {
-      return 'unknown';
-    }
+    return attempt(() => (network.isServing(networkSpec(records, name, config)) ? 'serving' : 'ended'), 'unknown');
   }
 
   async #up(name: string, { config }: NetworkDocument): Promise<void> {

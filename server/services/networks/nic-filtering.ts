@@ -9,6 +9,7 @@ import type { Ip, IpFamily, IpRange } from '../../api/text/ip.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { familyOf, planNetwork, type FamilyPlan, type NetworkPlan } from '../../drivers/network/config.ts';
 import { leaseRanges } from '../../drivers/network/ranges.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export const ipFamilies = [4, 6] as const;
 
@@ -84,14 +85,9 @@ export function isHandedOut(network: string, config: ConfigMap, family: IpFamily
   return found !== undefined && !makesItsOwn(found);
 }
 
-function planOf(network: string, config: ConfigMap): NetworkPlan | undefined {
-  try {
-    return planNetwork({ name: network, config });
-  } catch {
-    // A network that cannot come up has no addresses.
-    return undefined;
-  }
-}
+/** A network that cannot come up has no addresses. */
+const planOf = (network: string, config: ConfigMap): NetworkPlan | undefined =>
+  attempt(() => planNetwork({ name: network, config }));
 
 const makesItsOwn = (plan: FamilyPlan): boolean =>
   plan.family === 6 && plan.address.prefix === 64 && !(plan.dhcp && plan.stateful);

@@ -12,6 +12,7 @@ import {
   type RecordName,
 } from './copied-records.ts';
 import { readIfThere, ifMissing } from '../../lib/shared/missing-files.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 const pathOf = (directory: string, { kind, name }: RecordName): string => join(directory, kind, fileOf(name));
 
@@ -76,14 +77,6 @@ export async function strayCopies(directory: string, wanted: readonly RecordName
     }
   }
   return strays;
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }
 
 async function filesOf(directory: string, kind: CopiedKind): Promise<readonly string[]> {

@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { readDiskSpace, type DiskSpace } from './free-bytes.ts';
 import type { ScheduledTask } from '../shared/scheduler.ts';
+import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface DiskState {
   readonly isFull: boolean;
@@ -30,13 +31,7 @@ export function nextDiskState(state: DiskState, space: DiskSpace): DiskState {
   return { isFull: false, hasReserve: state.hasReserve || hasRoom };
 }
 
-function spaceIfKnown(dir: string): DiskSpace | undefined {
-  try {
-    return readDiskSpace(dir);
-  } catch {
-    return undefined;
-  }
-}
+const spaceIfKnown = (dir: string): DiskSpace | undefined => attempt(() => readDiskSpace(dir));
 
 /** Requests that free space, or are needed for that: reading a container before its deletion, and programs in it. */
 const allowedOnFullDisk: ReadonlySet<string> = new Set([

@@ -10,6 +10,7 @@ import { DriverError } from '../../driver-error.ts';
 import { listenStream, listenUdp, type Ends, type Listener } from './forward.ts';
 import { endpointText, natRules, removeTable, type Endpoint, type Forward, type ProxyRun } from './proxy-plan.ts';
 import { loadSocketCalls, openConnector, openDirInside, openListener, removeSocketFile, type Side } from './sockets.ts';
+import { succeeds } from '../../../lib/shared/attempt.ts';
 
 type Calls = NonNullable<Awaited<ReturnType<typeof loadSocketCalls>>>;
 
@@ -194,14 +195,8 @@ function prepareFile(calls: Calls, pid: number | undefined, listen: Endpoint): (
   };
 }
 
-function answers(calls: Calls, pid: number | undefined, endpoint: Endpoint): boolean {
-  try {
-    closeSync(openConnector(calls, sideOf(pid, { uid: 0, gid: 0 }), endpoint));
-    return true;
-  } catch {
-    return false;
-  }
-}
+const answers = (calls: Calls, pid: number | undefined, endpoint: Endpoint): boolean =>
+  succeeds(() => closeSync(openConnector(calls, sideOf(pid, { uid: 0, gid: 0 }), endpoint)));
 
 function setOwnerOfSocket(calls: Calls, pid: number | undefined, listen: Endpoint, wanted: ProxyRun['socket']): void {
   if (!isFile(listen)) return;

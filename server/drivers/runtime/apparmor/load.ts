@@ -1,21 +1,18 @@
 // Loads a container's AppArmor profile into the kernel, and unloads it with the namespace of the container's own profiles.
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import { labelOf, renderProfile, type ProfileFacts } from './profile.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 /** absent: the kernel has no AppArmor. withoutParser: it has, but no program can load a profile. */
 export type ApparmorSupport = 'absent' | 'withoutParser' | 'full';
 
 export function findApparmor(): ApparmorSupport {
-  try {
-    if (readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').trim() !== 'Y') return 'absent';
-  } catch {
-    return 'absent';
-  }
+  if (textOrNothing('/sys/module/apparmor/parameters/enabled').trim() !== 'Y') return 'absent';
   return findProgram('apparmor_parser') === undefined ? 'withoutParser' : 'full';
 }
 

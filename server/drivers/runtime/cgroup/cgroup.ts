@@ -4,6 +4,8 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../../lib/shared/error-code.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 /** Where hierarchies are mounted, and the parent path of this host's containers in each. */
 export interface CgroupTree {
@@ -67,11 +69,7 @@ export function allGroupDirs(tree: CgroupTree, group: string): readonly string[]
 export function readGroupFile(tree: CgroupTree, group: string, file: string): string | undefined {
   const dir = groupDir(tree, controllerOf(file), group);
   if (dir === undefined) return undefined;
-  try {
-    return readFileSync(`${dir}/${file}`, 'utf8').trimEnd();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(`${dir}/${file}`, 'utf8').trimEnd());
 }
 
 const controllerOf = (file: string): string => file.slice(0, file.indexOf('.'));
@@ -90,14 +88,14 @@ function writeExisting(path: string, value: string): void {
 const isOwnOnly = (tree: CgroupTree, file: string): boolean =>
   tree.version === 1 && (file.startsWith('blkio.throttle.') || file === 'memory.swappiness');
 
-function subdirectories(dir: string): readonly string[] {
-  try {
-    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return below.flatMap(({ name }) => [`${dir}/${name}`, ...subdirectories(`${dir}/${name}`)]);
-  } catch {
-    return [];
-  }
-}
+/** None if the directory cannot be read. */
+export const namesOfDirectories = (dir: string): readonly string[] =>
+  attempt(() => readdirSync(dir, { withFileTypes: true }), [])
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
+const subdirectories = (dir: string): readonly string[] =>
+  namesOfDirectories(dir).flatMap((name) => [`${dir}/${name}`, ...subdirectories(`${dir}/${name}`)]);
 
 /** Writes several values, also to child groups if they do not apply there otherwise. Some depend on each other (memory and memory+swap), so
  *  failed ones are retried at the end. */
@@ -132,15 +130,10 @@ export function groupPids(tree: CgroupTree, group: string): readonly number[] {
   return root === undefined ? [] : pidsBelow(`${root}/${group}`);
 }
 
-function pidsBelow(dir: string): readonly number[] {
-  return [dir, ...subdirectories(dir)].flatMap((each) => {
-    try {
-      return readFileSync(`${each}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
-    } catch {
-      return [];
-    }
-  });
-}
+const pidsBelow = (dir: string): readonly number[] =>
+  [dir, ...subdirectories(dir)].flatMap((each) =>
+    textOrNothing(`${each}/cgroup.procs`).split('\n').filter(Boolean).map(Number),
+  );
 
 /** The directory for finding and freezing a group's processes; undefined if the host has no such hierarchy. */
 export function killDir(tree: CgroupTree, group: string): string | undefined {
@@ -148,17 +141,9 @@ export function killDir(tree: CgroupTree, group: string): string | undefined {
 }
 
 /** Names of the groups directly below `group`, in any hierarchy. */
-export function listGroups(tree: CgroupTree, group: string): readonly string[] {
-  const names = new Set<string>();
-  for (const dir of allGroupDirs(tree, group)) {
-    try {
-      for (const entry of readdirSync(dir, { withFileTypes: true })) if (entry.isDirectory()) names.add(entry.name);
-    } catch {
-      // Not in this hierarchy.
-    }
-  }
-  return [...names];
-}
+export const listGroups = (tree: CgroupTree, group: string): readonly string[] => [
+  ...new Set(allGroupDirs(tree, group).flatMap(namesOfDirectories)),
+];
 
 /** Removes the group with all groups below it from all hierarchies; false if a process still runs in it. */
 export function removeGroup(tree: CgroupTree, group: string): boolean {

@@ -1,5 +1,5 @@
 // Balances the cpusets of all running containers, live: a container that starts, stops or changes its cpus moves the others.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
@@ -7,6 +7,7 @@ import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limit
 import { formatCpus } from './limits.ts';
 import { readOnlineCpus, readPossibleCpus } from './host-facts.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 type Cpus = readonly number[];
 
@@ -129,12 +130,8 @@ function confineTree(dir: string, next: Cpus): void {
 
 /** Also empty if there is no such group, or it has no cpus of its own. */
 function readCpus(dir: string): Cpus {
-  try {
-    const text = readFileSync(`${dir}/cpuset.cpus`, 'utf8').trim();
-    return text === '' ? [] : parseCpuList(text);
-  } catch {
-    return [];
-  }
+  const text = textOrNothing(`${dir}/cpuset.cpus`).trim();
+  return text === '' ? [] : parseCpuList(text);
 }
 
 const writeCpus = (dir: string, cpus: Cpus): void => writeFileSync(`${dir}/cpuset.cpus`, `${formatCpus(cpus)}\n`);

@@ -4,6 +4,8 @@ import { cpus, totalmem } from 'node:os';
 import type { CgroupTree } from './cgroup.ts';
 import { parseCpuList } from './cpu-limits.ts';
 import type { HostFacts } from './limits.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export function readHostFacts(tree: CgroupTree): HostFacts {
   const memoryRoot = tree.roots.get('memory');
@@ -16,19 +18,12 @@ export function readHostFacts(tree: CgroupTree): HostFacts {
 }
 
 /** In v1 the hierarchy must be mounted; in v2 the controller must exist. */
-function readHugePages(tree: CgroupTree): readonly string[] {
-  try {
-    const root = tree.version === 1 ? tree.roots.get('hugetlb') : tree.roots.get('');
-    if (root === undefined) return [];
-    if (
-      tree.version === 2 &&
-      !readFileSync('/sys/fs/cgroup/cgroup.controllers', 'utf8').split(/\s/).includes('hugetlb')
-    )
-      return [];
-    return hugePageSizes(readdirSync('/sys/kernel/mm/hugepages'));
-  } catch {
-    return [];
-  }
+function readHugePages({ version, roots }: CgroupTree): readonly string[] {
+  const isThere =
+    version === 1
+      ? roots.has('hugetlb')
+      : roots.has('') && textOrNothing('/sys/fs/cgroup/cgroup.controllers').split(/\s/).includes('hugetlb');
+  return isThere ? hugePageSizes(attempt(() => readdirSync('/sys/kernel/mm/hugepages'), [])) : [];
 }
 
 /** `hugepages-2048kB` in the notation of cgroups: 2MB. Pure. */
@@ -46,10 +41,6 @@ export const readPossibleCpus = (): readonly number[] => readCpuList('possible')
 
 export const readOnlineCpus = (): readonly number[] => readCpuList('online');
 
-function readCpuList(name: 'online' | 'possible'): readonly number[] {
-  try {
-    return parseCpuList(readFileSync(`/sys/devices/system/cpu/${name}`, 'utf8'));
-  } catch {
-    return cpus().map((_, index) => index);
-  }
-}
+const readCpuList = (name: 'online' | 'possible'): readonly number[] =>
+  attempt(() => parseCpuList(readFileSync(`/sys/devices/system/cpu/${name}`, 'utf8'))) ??
+  cpus().map((_, index) => index);

@@ -6,6 +6,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import type { CheckpointAbility } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
 import { programEnv } from '../../../lib/program-env.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 export interface CheckpointPrograms {
   readonly criu?: string;
@@ -142,13 +143,8 @@ const statsFile = 'stats-dump';
 export const isCompleteDump = (dir: string): boolean => existsSync(`${dir}/${statsFile}`);
 
 /** Percentage of pages that did not have to be copied again; 0 if unreadable. */
-export function readUnchanged(dir: string): number {
-  try {
-    return unchangedPercent(readFileSync(`${dir}/${statsFile}`));
-  } catch {
-    return 0;
-  }
-}
+export const readUnchanged = (dir: string): number =>
+  attempt(() => unchangedPercent(readFileSync(`${dir}/${statsFile}`)), 0);
 
 /** Two magic numbers, a length, then a message whose field 1 is a message with the fields below (CRIU's images/stats.proto). */
 export function unchangedPercent(stats: Uint8Array): number {

@@ -2,6 +2,7 @@
 import { DriverError } from '../../driver-error.ts';
 import { basename, dirname, join, resolve } from 'node:path';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 /** From one directory's files to the previous one's: relative, so that both can be moved. */
 export function linkTo(dir: string, previous: string | undefined): string | undefined {
@@ -43,10 +44,4 @@ export function makeRoundsPassable(dir: string): void {
   }
 }
 
-function linkIn(images: string): string | undefined {
-  try {
-    return readlinkSync(join(images, 'parent'));
-  } catch {
-    return undefined;
-  }
-}
+const linkIn = (images: string): string | undefined => attempt(() => readlinkSync(join(images, 'parent')));

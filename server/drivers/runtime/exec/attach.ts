@@ -1,6 +1,6 @@
 // Runs commands in a running container through lxc-attach, on pipes or a terminal. Others read their output.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, openSync, readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
@@ -9,7 +9,7 @@ import { carriageReturnFilter, CommandOutput } from './command-output.ts';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
 import { ForkedChild, type HostChild, startChild } from '../host/child-process.ts';
 import { hostIdOf, readCommandLine } from '../host/proc.ts';
-import { readProcess } from '../../../lib/shared/processes.ts';
+import { readProcess, readProc } from '../../../lib/shared/processes.ts';
 import { killBelow, killTree, ProcessInside, sendSignal } from './process-inside.ts';
 import { openTerminal, type Terminal } from './pty.ts';
 import { openPipe, pipeReader, pipeWriter } from '../host/pipes.ts';
@@ -191,13 +191,7 @@ export function endOrphans(lxcPath: string): void {
   }
 }
 
-function isMarked(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${attachMark}=1`);
-  } catch {
-    return false;
-  }
-}
+const isMarked = (pid: number): boolean => (readProc(`${pid}/environ`) ?? '').split('\0').includes(`${attachMark}=1`);
 
 interface Streams {
   readonly stdin?: Writable;

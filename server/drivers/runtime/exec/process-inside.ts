@@ -1,8 +1,8 @@
 // Finds the command itself behind the host program that runs it in a container, to signal or kill it.
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { HostChild } from '../host/child-process.ts';
 import { readNamespacePids } from '../host/proc.ts';
+import { readProc } from '../../../lib/shared/processes.ts';
 
 const lookAgainMs = 5;
 /** A host program that takes longer than this hangs, and is killed. */
@@ -64,10 +64,5 @@ export function sendSignal(pid: number, signal: number): void {
   }
 }
 
-function readChildren(pid: number): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
+const readChildren = (pid: number): readonly number[] =>
+  (readProc(`${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);

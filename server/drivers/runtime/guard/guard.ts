@@ -11,6 +11,7 @@ import { bootSeconds, type Feed, guardEnd, guardLine } from './guard-line.ts';
 import { guardScript } from './guard-script.ts';
 import { startUntilLine } from './start-until.ts';
 import { programEnv } from '../../../lib/program-env.ts';
+import { succeeds } from '../../../lib/shared/attempt.ts';
 
 /** The daemon's note about its guard, for the next daemon. */
 export interface GuardNote {
@@ -200,11 +201,4 @@ function endFormer({ pid, startTime }: GuardNote): void {
   }
 }
 
-function exists(path: string): boolean {
-  try {
-    readFileSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const exists = (path: string): boolean => succeeds(() => readFileSync(path));

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readBootId } from '../../../lib/shared/processes.ts';
 import { quoteShell } from '../safe-names.ts';
 import { bootSeconds } from './guard-line.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 /** Whole seconds since the host's boot, and that boot's id: in another boot the deadline has passed. Pure. */
 export const startUntilLine = (endS: number, bootId: string): string => `${Math.floor(endS)} ${bootId}\n`;
@@ -12,12 +13,8 @@ export const tooLate = 'its deadline for starting on this host has passed';
 
 /** Without the file there is no deadline. */
 export function mayBegin(file: string): boolean {
-  let line: string;
-  try {
-    line = readFileSync(file, 'utf8');
-  } catch {
-    return true;
-  }
+  const line = attempt(() => readFileSync(file, 'utf8'));
+  if (line === undefined) return true;
   const [until, bootId] = line.trim().split(' ');
   return bootId === readBootId() && bootSeconds() < Number(until);
 }

@@ -1,9 +1,10 @@
 // linux.kernel_modules: ensures that modules of the host's kernel are loaded. Unloads none.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from './programs.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export interface ModulePaths {
   /** /sys/module: loaded modules, and built-in ones with parameters. */
@@ -35,16 +36,11 @@ export async function loadModules(value: string | undefined, paths: ModulePaths)
   }
 }
 
-function isThere(name: string, { loaded, fileSystems }: ModulePaths): boolean {
-  if (existsSync(`${loaded}/${name}`)) return true;
-  try {
-    return readFileSync(fileSystems, 'utf8')
-      .split('\n')
-      .some((line) => line.split('\t').at(-1) === name);
-  } catch {
-    return false;
-  }
-}
+const isThere = (name: string, { loaded, fileSystems }: ModulePaths): boolean =>
+  existsSync(`${loaded}/${name}`) ||
+  textOrNothing(fileSystems)
+    .split('\n')
+    .some((line) => line.split('\t').at(-1) === name);
 
 async function load(name: string, { modprobe }: ModulePaths): Promise<void> {
   const fail = (why: string): never => {

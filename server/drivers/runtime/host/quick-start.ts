@@ -1,6 +1,6 @@
 // Starts programs for the whole daemon by posix_spawn, with pipes like those of Node's child processes.
 import { EventEmitter } from 'node:events';
-import { accessSync, closeSync, constants as files, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { isMainThread } from 'node:worker_threads';
@@ -8,6 +8,7 @@ import type { ProgramPlan, ProgramStarter, StartedProgram, StartProgram, Stdio }
 import { codeOf, watchProgram } from './child-process.ts';
 import type { Libc } from './syscalls.ts';
 import { openPipe, pipeReader, pipeWriter } from './pipes.ts';
+import { programIn } from '../../../lib/program-env.ts';
 
 /** Undefined if libc cannot, and in worker threads, which learn of no exits. */
 export function quickStart(libc: Libc): Required<ProgramStarter> | undefined {
@@ -122,21 +123,9 @@ function start({ posixSpawn }: Libc, { argv, env, cwd = '.' }: ProgramPlan, fds:
 
 function fullPath(name: string, path: string): string {
   if (name.includes('/')) return name;
-  const found = path
-    .split(':')
-    .map((dir) => `${dir}/${name}`)
-    .find(isProgram);
+  const found = programIn(path.split(':'), name);
   if (found === undefined) throw new Error(`spawn ${name} ENOENT`);
   return found;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, files.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The end of a child that other code has reaped is unknown: that is no success. */

@@ -4,6 +4,7 @@ import { readProcess } from '../../../lib/shared/processes.ts';
 import type { RuntimePeer } from '../driver.ts';
 import { hostIdOf } from './proc.ts';
 import type { Libc } from './syscalls.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 const solSocket = 1;
 const soPeercred = 17;
@@ -44,10 +45,4 @@ export function isInside(pid: number, initPid: number): boolean {
   return false;
 }
 
-function namespaceOf(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
-  } catch {
-    return undefined;
-  }
-}
+const namespaceOf = (pid: number): string | undefined => attempt(() => readlinkSync(`/proc/${pid}/ns/pid`));

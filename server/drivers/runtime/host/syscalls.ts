@@ -1,6 +1,7 @@
 // The few system calls that Node lacks, through koffi if it is installed. Every caller can do without.
 import { libcCalls } from '../../libc-calls.ts';
 import { loadPosixSpawn, type PosixSpawn } from './posix-spawn.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 export interface Libc {
   /** Numbers above 424 are the same on every architecture. */
@@ -92,15 +93,6 @@ export const loadLibc = libcCalls<Libc>((libc) => {
     ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
     waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
     posixSpawn: loadPosixSpawn(libc),
-    mallocTrim: ifThere(() => libc.func('int malloc_trim(ulong keep)')),
+    mallocTrim: attempt(() => libc.func('int malloc_trim(ulong keep)')),
   };
 });
-
-/** A function that not every C library has. */
-function ifThere<T>(load: () => T): T | undefined {
-  try {
-    return load();
-  } catch {
-    return undefined;
-  }
-}

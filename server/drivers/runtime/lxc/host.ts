@@ -4,6 +4,7 @@ import { exec } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { findProgram } from '../host/programs.ts';
 import { hostIdMap } from '../idmap/id-map.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 /** Whether this host can run the lxc driver, with the reason (and remedy) if it cannot. */
 export async function lxcAvailable(): Promise<
@@ -39,10 +40,5 @@ export async function lxcVersion(): Promise<string> {
 const lxcfsDir = '/var/lib/lxcfs/proc';
 
 /** Files that lxcfs offers to mount over those of /proc; none if it does not run. */
-export function findLxcfsFiles(): readonly string[] {
-  try {
-    return readdirSync(lxcfsDir).filter((file) => /^[a-z]+$/.test(file));
-  } catch {
-    return [];
-  }
-}
+export const findLxcfsFiles = (): readonly string[] =>
+  attempt(() => readdirSync(lxcfsDir).filter((file) => /^[a-z]+$/.test(file)), []);

@@ -1,10 +1,10 @@
 // Opens the LXC runtime on this host, or says why it cannot run here.
-import { mkdirSync, realpathSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, existsSync } from 'node:fs';
 import { LxcRuntime } from './runtime.ts';
 import type { Log } from '../../../lib/log.ts';
 import { startProgramsBy } from '../../../lib/start-program.ts';
 import { DriverError } from '../../driver-error.ts';
-import { readCgroupTree, type CgroupTree } from '../cgroup/cgroup.ts';
+import { readCgroupTree, type CgroupTree, namesOfDirectories } from '../cgroup/cgroup.ts';
 import type { RuntimeDriver, HostFeature } from '../driver.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { makePassable } from '../mounts/container-files.ts';
@@ -19,6 +19,7 @@ import { loadLibc } from '../host/syscalls.ts';
 import { NicFilters } from '../nic/filters.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
 import { readHostFacts } from '../cgroup/host-facts.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 export { lxcAvailable } from './host.ts';
 
@@ -105,23 +106,10 @@ function readCgroupFacts(tree: CgroupTree): CgroupFacts {
 /** The root group has no weight. Without another group it is unknown, and assumed present. */
 function hasWeight(root: string | undefined): boolean {
   if (root === undefined) return false;
-  const group = subdirectories(root)[0];
-  return group === undefined || ['blkio.weight', 'blkio.bfq.weight'].some((file) => existsSync(`${group}/${file}`));
+  const [group] = namesOfDirectories(root);
+  return (
+    group === undefined || ['blkio.weight', 'blkio.bfq.weight'].some((file) => existsSync(`${root}/${group}/${file}`))
+  );
 }
 
-function subdirectories(dir: string): readonly string[] {
-  try {
-    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return below.map(({ name }) => `${dir}/${name}`);
-  } catch {
-    return [];
-  }
-}
-
-function unifiedControllers(): readonly string[] {
-  try {
-    return readFileSync('/sys/fs/cgroup/cgroup.controllers', 'utf8').split(/\s+/);
-  } catch {
-    return [];
-  }
-}
+const unifiedControllers = (): readonly string[] => textOrNothing('/sys/fs/cgroup/cgroup.controllers').split(/\s+/);

@@ -3,6 +3,7 @@ import { closeSync, readlinkSync, realpathSync } from 'node:fs';
 import { isBelow } from '../../../api/project/project-restrictions.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 export interface HeldSource {
   /** Leads to the resolved source while it is held. */
@@ -35,10 +36,4 @@ export function holdSource(
   }
 }
 
-function placeOf(dir: string): string {
-  try {
-    return realpathSync(dir);
-  } catch {
-    return dir;
-  }
-}
+const placeOf = (dir: string): string => attempt(() => realpathSync(dir), dir);

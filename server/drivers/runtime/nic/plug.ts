@@ -20,6 +20,7 @@ import {
 import { attachPort, detachPort, isOvsBridge } from '../../openvswitch.ts';
 import { addRoutes, dropRoutes, ip } from './routes.ts';
 import { checkAddresses, dropHostSide, hasProxies, hostSide, routeThrough } from './routing.ts';
+import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
 const isKernelBridge = (name: string): boolean => existsSync(`/sys/class/net/${name}/bridge`);
 
@@ -198,13 +199,7 @@ export async function sweepShapes(hostNames: readonly string[], tag: string, log
   }
 }
 
-function aliasOf(name: string): string {
-  try {
-    return readFileSync(`/sys/class/net/${name}/ifalias`, 'utf8').trim();
-  } catch {
-    return '';
-  }
-}
+const aliasOf = (name: string): string => textOrNothing(`/sys/class/net/${name}/ifalias`).trim();
 
 /** Removes a VLAN interface that this daemon made and that has no users left. */
 export async function removeVlan(nic: NicRun, tag: string): Promise<void> {

@@ -5,6 +5,7 @@ import { DriverError } from '../../driver-error.ts';
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import type { SimFaults } from './faults.ts';
 import type { SimRunningRecord } from './running-record.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 export interface SimCheckpointRecords {
   need(name: string): SimRunningRecord;
@@ -117,10 +118,5 @@ function write(file: string, stored: CheckpointFile): void {
   renameSync(`${file}.new`, file);
 }
 
-function read(file: string): CheckpointFile | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as CheckpointFile;
-  } catch {
-    return undefined;
-  }
-}
+const read = (file: string): CheckpointFile | undefined =>
+  attempt(() => JSON.parse(readFileSync(file, 'utf8')) as CheckpointFile);

@@ -3,6 +3,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TerminalSize } from '../command.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 export interface SimProcessView {
   readonly rootfs: string;
@@ -126,13 +127,8 @@ function readInside(process: SimProcessView, path: string): Buffer | undefined {
   }
 }
 
-function isInside(process: SimProcessView, path: string): boolean {
-  try {
-    return inside(process, path) !== undefined;
-  } catch {
-    return false;
-  }
-}
+const isInside = (process: SimProcessView, path: string): boolean =>
+  attempt(() => inside(process, path) !== undefined, false);
 
 function inside(process: SimProcessView, path: string): string | undefined {
   const root = realpathSync(process.rootfs);

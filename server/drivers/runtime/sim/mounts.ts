@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownMount } from '../../device-parts.ts';
 import type { MountRun, RunConfig } from '../driver.ts';
+import { succeeds } from '../../../lib/shared/attempt.ts';
 
 export function linkMounts(run: Pick<RunConfig, 'rootfs' | 'mounts'>): void {
   for (const mount of run.mounts) if (mount.device === ownMount) linkMount(run.rootfs, mount);
@@ -42,14 +43,7 @@ function isMadeOfDirectories(rootfs: string, path: string): boolean {
   return true;
 }
 
-function isRemoved(emptyDirectory: string): boolean {
-  try {
-    rmdirSync(emptyDirectory);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isRemoved = (emptyDirectory: string): boolean => succeeds(() => rmdirSync(emptyDirectory));
 
 function kindOf(path: string): 'absent' | 'directory' | 'link' | 'other' {
   const found = lstatSync(path, { throwIfNoEntry: false });

@@ -6,6 +6,7 @@ import type { Problem } from '../../../api/problem.ts';
 import { fingerprintOf } from '../../../auth/identify.ts';
 import type { ServerCertificate } from '../../../auth/server-certificate.ts';
 import { reasonOf } from '../../../lib/shared/reason.ts';
+import { attempt } from '../../../lib/shared/attempt.ts';
 
 const paths = { cert: 'cluster_certificate', key: 'cluster_certificate_key' } as const;
 const serverUsage = '1.3.6.1.5.5.7.3.1';
@@ -71,11 +72,7 @@ function keyOf(text: string): KeyObject | string {
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
   if (/^-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: *4, *ENCRYPTED/m.test(text))
     return 'has a passphrase, which the members do not know: take it off first (openssl pkey -in KEY -out PLAIN)';
-  try {
-    return createPrivateKey(text);
-  } catch {
-    return 'must be a private key in PEM form (-----BEGIN PRIVATE KEY-----)';
-  }
+  return attempt(() => createPrivateKey(text), 'must be a private key in PEM form (-----BEGIN PRIVATE KEY-----)');
 }
 
 /** TLS's own objection, for example that the key is too short. */

@@ -7,6 +7,7 @@ import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { blockContent, unmountable } from '../../../drivers/devices/block-file-system.ts';
 import type { Records } from '../../../records/records.ts';
 import { checkDisks } from '../../limits/host-paths.ts';
+import { succeeds } from '../../../lib/shared/attempt.ts';
 
 /** `name`: of a container or profile. `before`: its current devices, whose older choices must not block an unrelated change. The start
  *  checks again what this host lacks now. Throws AppError. */
@@ -34,11 +35,5 @@ export async function refuseUnmountable(
     throw errors.invalid(`devices of ${name}`, problems);
 }
 
-function mayShow(records: Pick<Records, 'projects'>, name: string, devices: DeviceMap): boolean {
-  try {
-    checkDisks(records, name, devices);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const mayShow = (records: Pick<Records, 'projects'>, name: string, devices: DeviceMap): boolean =>
+  succeeds(() => checkDisks(records, name, devices));
