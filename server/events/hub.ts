@@ -49,13 +49,13 @@ export class EventHub {
     this.#publish('operation', operation, project);
   }
 
-  lifecycle(action: string, source: string, context?: Record<string, unknown>, requestor?: Requestor): void {
-    const metadata: LifecycleMetadata = {
-      action,
-      source,
-      ...(context === undefined ? {} : { context }),
-      ...(requestor === undefined ? {} : { requestor }),
-    };
+  lifecycle(
+    action: string,
+    source: string,
+    { requestor }: { readonly requestor: Requestor },
+    context?: Record<string, unknown>,
+  ): void {
+    const metadata: LifecycleMetadata = { action, source, ...(context === undefined ? {} : { context }), requestor };
     this.#publish('lifecycle', metadata, projectOfUrl(source));
   }
 

@@ -66,7 +66,7 @@ export async function accept(
     return { number: nextNumber, keys };
   });
   deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
-  deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+  deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, caller);
   // This member may still serve with the previous certificate.
   const { certPem, keyPem } = records.cluster.get('config')?.document.certificate ?? certificates.current;
   return {

@@ -89,7 +89,7 @@ export class ClusterMembership {
           `This host has left its cluster, but serves as before until it is started again: ${errorText(error)}`,
         ),
       );
-    events.lifecycle('cluster-disabled', '/1.0/cluster', undefined, caller.requestor);
+    events.lifecycle('cluster-disabled', '/1.0/cluster', caller);
   }
 
   accept(caller: Caller, body: ClusterAccept, signal: AbortSignal): Promise<ClusterAccepted> {
@@ -156,7 +156,7 @@ export class ClusterMembership {
     const { records, events } = this.#deps;
     this.find(name);
     await renameMember(records, name, to);
-    events.lifecycle('cluster-member-renamed', `/1.0/cluster/members/${to}`, { old_name: name }, caller.requestor);
+    events.lifecycle('cluster-member-renamed', `/1.0/cluster/members/${to}`, caller, { old_name: name });
   }
 
   remove(caller: Caller, name: string, removal: Removal): Operation {
@@ -185,7 +185,7 @@ export class ClusterMembership {
         } finally {
           this.#isChanging = false;
         }
-        this.#deps.events.lifecycle('cluster-enabled', '/1.0/cluster', undefined, caller.requestor);
+        this.#deps.events.lifecycle('cluster-enabled', '/1.0/cluster', caller);
       },
     });
   }

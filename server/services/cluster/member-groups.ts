@@ -169,6 +169,6 @@ export class MemberGroups {
   }
 
   #emit(caller: Caller, action: string, name: string, context?: Record<string, string>): void {
-    this.#deps.events.lifecycle(action, groupUrl(name), context, caller.requestor);
+    this.#deps.events.lifecycle(action, groupUrl(name), caller, context);
   }
 }

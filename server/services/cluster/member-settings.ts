@@ -65,7 +65,7 @@ export class MemberSettings {
       requireGroups(changes, wanted.groups);
       changes.put('members', name, { ...document, ...wanted });
     });
-    events.lifecycle('cluster-member-updated', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+    events.lifecycle('cluster-member-updated', `/1.0/cluster/members/${name}`, caller);
   }
 }
 

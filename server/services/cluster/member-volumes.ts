@@ -138,7 +138,7 @@ export class MemberVolumes {
           }
         }
         const context = { location: target.name, new_name: plainName(to.name) };
-        events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
+        events.lifecycle('storage-volume-renamed', customUrl(from), caller, context);
       },
     });
   }

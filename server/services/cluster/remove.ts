@@ -54,7 +54,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       });
       // A host that was still joining had no fence before; it looks for its record after taking one.
       await deps.fence.fenceOut(number);
-      events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, caller);
       await deps.keyChange.untilAllUse();
     },
   });

@@ -87,7 +87,7 @@ export async function storeImage(
   if (known !== undefined) {
     const split = rootfsPath !== undefined;
     await deps.locks.run(imageFilesLock(image), () => repairImage(deps, image, upload, { sizeBytes, split }));
-    deps.events.lifecycle('image-updated', imageUrl(image), undefined, caller.requestor);
+    deps.events.lifecycle('image-updated', imageUrl(image), caller);
     return { fingerprint, size: String(sizeBytes) };
   }
   const document: ImageDocument = {
@@ -118,7 +118,7 @@ export async function storeImage(
     ...(copyOf === undefined ? {} : { copyOf }),
   };
   await deps.locks.run(imageFilesLock(image), () => deps.sagas.run(addImageSaga(deps), params, { signal }));
-  if (!isCopy) deps.events.lifecycle('image-created', imageUrl(image), undefined, caller.requestor);
+  if (!isCopy) deps.events.lifecycle('image-created', imageUrl(image), caller);
   return { fingerprint, size: String(sizeBytes) };
 }
 

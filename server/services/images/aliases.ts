@@ -52,7 +52,7 @@ export class Aliases {
       this.#needImage(changes, target);
       changes.put('aliases', name, { v: 1, description: body.description ?? '', target: plainName(target) });
     });
-    this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), caller);
   }
 
   async put(caller: Caller, name: string, body: ImageAliasPut, ifMatch: string | undefined): Promise<void> {
@@ -74,7 +74,7 @@ export class Aliases {
       changes.delete('aliases', name);
       changes.put('aliases', to, document);
     });
-    this.#deps.events.lifecycle('image-alias-renamed', aliasUrl(name), { new_name: plainName(to) }, caller.requestor);
+    this.#deps.events.lifecycle('image-alias-renamed', aliasUrl(name), caller, { new_name: plainName(to) });
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -82,7 +82,7 @@ export class Aliases {
       this.#find(name);
       changes.delete('aliases', name);
     });
-    this.#deps.events.lifecycle('image-alias-deleted', aliasUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('image-alias-deleted', aliasUrl(name), caller);
   }
 
   async #change(
@@ -99,7 +99,7 @@ export class Aliases {
       this.#needImage(changes, image);
       changes.put('aliases', name, { v: 1, description: description(document), target: plainName(image) });
     });
-    this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), caller);
   }
 
   #find(name: string): Entry<AliasDocument> {

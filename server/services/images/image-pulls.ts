@@ -86,7 +86,7 @@ export class ImagePulls {
     const pulled = await this.fetch(caller, image, source, report, signal);
     signal.throwIfAborted();
     for (const name of await this.#adopt(caller, image, source, wish)) {
-      this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
+      this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), caller);
     }
     return pulled;
   }

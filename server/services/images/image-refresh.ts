@@ -89,7 +89,7 @@ export class ImageRefresh {
     await pulls.fetch(owner, newer, source, report, signal);
     signal.throwIfAborted();
     for (const name of await this.#takeOver(image, qualifiedName(owner.project, newer.fingerprint))) {
-      this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
+      this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), caller);
     }
     await images.removeOfAll(caller, image, signal);
     return true;

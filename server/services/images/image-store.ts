@@ -191,7 +191,7 @@ export class ImageStore {
   /** Within an operation, on all members of the cluster that have it. */
   async removeOfAll(caller: Caller, image: string, signal: AbortSignal): Promise<void> {
     await this.#deps.members.removeAll(image, (each) => this.remove(undefined, image, each), signal);
-    this.#deps.events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
+    this.#deps.events.lifecycle('image-deleted', imageUrl(image), caller);
   }
 
   /** Within an operation, on this member only; without a caller no event is emitted. Waits for containers being made of it if no other
@@ -201,7 +201,7 @@ export class ImageStore {
     await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {
       this.#own(image);
       await sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal });
-      if (caller !== undefined) events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
+      if (caller !== undefined) events.lifecycle('image-deleted', imageUrl(image), caller);
     });
   }
 
@@ -247,7 +247,7 @@ export class ImageStore {
     });
     if (isOfMember(caller)) return;
     await this.#deps.members.changeOthers(name, changed);
-    this.#deps.events.lifecycle('image-updated', imageUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('image-updated', imageUrl(name), caller);
   }
 
   #aliasesByTarget(): ReadonlyMap<string, readonly { readonly name: string; readonly description: string }[]> {

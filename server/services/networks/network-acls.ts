@@ -59,7 +59,7 @@ export class NetworkAcls {
       if (this.#deps.records.networkAcls.has(name)) throw errors.exists('network ACL', name);
       changes.put('networkAcls', name, document);
     });
-    this.#deps.events.lifecycle('network-acl-created', networkAclUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-acl-created', networkAclUrl(name), caller);
   }
 
   put(caller: Caller, name: string, body: NetworkAclPut, ifMatch: string | undefined): Promise<void> {
@@ -85,7 +85,7 @@ export class NetworkAcls {
       changes.delete('networkAcls', name);
       changes.put('networkAcls', to, document);
     });
-    this.#deps.events.lifecycle('network-acl-renamed', networkAclUrl(name), { new_name: to }, caller.requestor);
+    this.#deps.events.lifecycle('network-acl-renamed', networkAclUrl(name), caller, { new_name: to });
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -94,7 +94,7 @@ export class NetworkAcls {
       this.#refuseUsed(name);
       changes.delete('networkAcls', name);
     });
-    this.#deps.events.lifecycle('network-acl-deleted', networkAclUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-acl-deleted', networkAclUrl(name), caller);
   }
 
   /** Networks of this host follow ACL changes by other members of the cluster. */
@@ -127,7 +127,7 @@ export class NetworkAcls {
         throw error;
       }
     });
-    this.#deps.events.lifecycle('network-acl-updated', networkAclUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-acl-updated', networkAclUrl(name), caller);
   }
 
   /** Decides on the current document at each attempt, so that no change of another member is lost. Throws AppError notFound if it was deleted

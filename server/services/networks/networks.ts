@@ -95,7 +95,7 @@ export class Networks {
         await this.#deps.sagas.run(createNetworkSaga(this.#deps), { name, document });
       });
     });
-    this.#deps.events.lifecycle('network-created', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-created', urlOf(name), caller);
   }
 
   put(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
@@ -118,7 +118,7 @@ export class Networks {
       refuseUsedNetwork(this.#deps.records, name);
       await this.#deps.sagas.run(renameNetworkSaga(this.#deps), { name, to, document });
     });
-    this.#deps.events.lifecycle('network-renamed', urlOf(name), { new_name: to }, caller.requestor);
+    this.#deps.events.lifecycle('network-renamed', urlOf(name), caller, { new_name: to });
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -131,7 +131,7 @@ export class Networks {
       refuseUsedNetwork(this.#deps.records, name);
       await this.#deps.sagas.run(deleteNetworkSaga(this.#deps), { name, document });
     });
-    this.#deps.events.lifecycle('network-deleted', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-deleted', urlOf(name), caller);
   }
 
   async state(name: string): Promise<NetworkState> {
@@ -181,7 +181,7 @@ export class Networks {
     });
     // Filters contain addresses of the subnets.
     await this.#deps.running.applyAll(containersWith(this.#deps.records, 'network', name).map((entry) => entry.name));
-    this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('network-updated', urlOf(name), caller);
   }
 
   async #changeTo(name: string, before: NetworkDocument, wanted: NetworkDocument): Promise<void> {

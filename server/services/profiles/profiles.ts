@@ -93,7 +93,7 @@ export class Profiles {
       requireProject(this.#deps.records, changes, name, 'features.profiles');
       changes.put('profiles', name, document);
     });
-    this.#deps.events.lifecycle('profile-created', profileUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-created', profileUrl(name), caller);
   }
 
   async put(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
@@ -133,7 +133,7 @@ export class Profiles {
       const context = { signal: new AbortController().signal, progress: () => {} };
       await this.#deps.sagas.run(renameProfileSaga(this.#deps), { name, to }, context);
     } else await this.#renameAtOnce(name, to);
-    this.#deps.events.lifecycle('profile-renamed', profileUrl(name), { new_name: newName }, caller.requestor);
+    this.#deps.events.lifecycle('profile-renamed', profileUrl(name), caller, { new_name: newName });
   }
 
   /** Each member writes only the records of its own containers. */
@@ -169,7 +169,7 @@ export class Profiles {
       if (users.length > 0) throw errors.inUse('profile', name, users);
       changes.delete('profiles', name);
     });
-    this.#deps.events.lifecycle('profile-deleted', profileUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-deleted', profileUrl(name), caller);
   }
 
   async #change(
@@ -189,7 +189,7 @@ export class Profiles {
       this.#users.check(name, wanted);
       changes.put('profiles', name, wanted);
     });
-    this.#deps.events.lifecycle('profile-updated', profileUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-updated', profileUrl(name), caller);
     const failures = await this.#users.apply(users, before);
     if (failures.length > 0) {
       throw errors.internal(`The profile ${name} was saved, but could not be applied to: ${failures.join('; ')}`);

@@ -75,7 +75,7 @@ export class Projects {
       changes.put('projects', name, { v: 1, description: body.description ?? '', config, lifecycle: 'ready' });
       keepOwnProfile(records, changes, name, config);
     });
-    this.#deps.events.lifecycle('project-created', projectUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('project-created', projectUrl(name), caller);
   }
 
   put(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
@@ -103,7 +103,7 @@ export class Projects {
       if (records.profiles.has(profile)) changes.delete('profiles', profile);
       dropFromCertificates(records, changes, name);
     });
-    this.#deps.events.lifecycle('project-deleted', projectUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('project-deleted', projectUrl(name), caller);
   }
 
   async #change(
@@ -124,7 +124,7 @@ export class Projects {
       if (name !== defaultProject) keepOwnProfile(records, changes, name, wanted.config);
     });
     await this.#applyTo(name);
-    this.#deps.events.lifecycle('project-updated', projectUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('project-updated', projectUrl(name), caller);
   }
 
   /** Running containers here follow project changes by other members of the cluster. */

@@ -43,7 +43,7 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
       });
       const containers = ofProject(deps.records.containers.list(), to);
       await deps.hosts.refresh(containers.flatMap((entry) => nicNetworks(deps.view.expanded(entry).devices)));
-      deps.events.lifecycle('project-renamed', projectUrl(name), { new_name: to }, caller.requestor);
+      deps.events.lifecycle('project-renamed', projectUrl(name), caller, { new_name: to });
     },
   });
 }

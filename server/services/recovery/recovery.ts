@@ -105,8 +105,7 @@ export class Recovery {
   async #takeUp(caller: Caller, recovered: readonly CopiedRecord[]): Promise<void> {
     const names = recovered.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : []));
     await this.#deps.takeUp(names);
-    for (const name of names)
-      this.#deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+    for (const name of names) this.#deps.events.lifecycle('container-created', containerUrl(name), caller);
   }
 }
 

@@ -193,7 +193,7 @@ export class Certificates {
         ...(grant.listed === undefined ? {} : { listed: grant.listed }),
       });
     });
-    this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), undefined, caller.requestor);
+    this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), caller);
     return fingerprint;
   }
 
@@ -218,7 +218,7 @@ export class Certificates {
       this.#find(name);
       changes.delete('certificates', name);
     });
-    this.#deps.events.lifecycle('certificate-deleted', certificateUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('certificate-deleted', certificateUrl(name), caller);
     return name;
   }
 
@@ -244,7 +244,7 @@ export class Certificates {
       changes.put('certificates', next.fingerprint, wanted);
       return next.fingerprint !== name || isNarrowed(projects, wanted.projects);
     });
-    this.#deps.events.lifecycle('certificate-updated', certificateUrl(next.fingerprint), undefined, caller.requestor);
+    this.#deps.events.lifecycle('certificate-updated', certificateUrl(next.fingerprint), caller);
     return isNarrower ? name : undefined;
   }
 

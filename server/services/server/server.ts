@@ -132,7 +132,7 @@ export class ServerSettings {
       putConfig(this.#deps.records, changes, { ...merged.config, ...hashed }, httpsDialect);
       return merged.changed;
     });
-    this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
+    this.#deps.events.lifecycle('config-updated', '/1.0', caller, { keys: [...changed] });
     await this.#deps.settled();
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();

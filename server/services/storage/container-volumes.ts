@@ -158,7 +158,7 @@ export class ContainerVolumes {
         const { wanted } = decide(document);
         return { devices: resizedRoot(records, name, document, wanted), volume: kept(wanted) };
       });
-    events.lifecycle('storage-volume-updated', volumeUrl(pool, 'container', name), undefined, caller.requestor);
+    events.lifecycle('storage-volume-updated', volumeUrl(pool, 'container', name), caller);
   }
 
   async #writeSnapshot(
@@ -178,7 +178,7 @@ export class ContainerVolumes {
       }),
     );
     const url = volumeUrl(pool, 'container', name, 'snapshots', snapshot);
-    events.lifecycle('storage-volume-snapshot-updated', url, undefined, caller.requestor);
+    events.lifecycle('storage-volume-snapshot-updated', url, caller);
   }
 
   /** Throws AppError badRequest with all problems. */

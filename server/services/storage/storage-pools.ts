@@ -70,7 +70,7 @@ export class StoragePools {
       };
       await this.#deps.sagas.run(createPoolSaga(this.#deps), { name, document });
     });
-    this.#deps.events.lifecycle('storage-pool-created', poolUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('storage-pool-created', poolUrl(name), caller);
   }
 
   put(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
@@ -95,7 +95,7 @@ export class StoragePools {
       refuseUsedPool(this.#deps.records, name);
       await this.#deps.sagas.run(deletePoolSaga(this.#deps), { name, document });
     });
-    this.#deps.events.lifecycle('storage-pool-deleted', poolUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('storage-pool-deleted', poolUrl(name), caller);
   }
 
   resources(name: string): Promise<PoolResources> {
@@ -129,7 +129,7 @@ export class StoragePools {
         throw error;
       }
     });
-    this.#deps.events.lifecycle('storage-pool-updated', poolUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('storage-pool-updated', poolUrl(name), caller);
   }
 
   /** The same on every member of a cluster. */

@@ -101,6 +101,6 @@ export class VolumeMoves {
       ...(from.pool === to.pool ? {} : { new_pool: to.pool }),
       ...(before === after ? {} : { new_project: after }),
     };
-    this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
+    this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), caller, context);
   }
 }

@@ -158,7 +158,7 @@ export class VolumeSnapshots {
   }
 
   #emit(action: string, caller: Caller, volume: VolumeId, name: string, context?: Record<string, unknown>): void {
-    this.#deps.events.lifecycle(action, snapshotUrl(volume, name), context, caller.requestor);
+    this.#deps.events.lifecycle(action, snapshotUrl(volume, name), caller, context);
   }
 
   #all(volume: VolumeId): readonly Entry[] {

@@ -135,8 +135,7 @@ export class Volumes {
         await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
       });
     }
-    const { requestor } = caller;
-    this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), undefined, requestor);
+    this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), caller);
   }
 
   /** The pool's copy is shared: it is deleted with the last project that sees it. Another container of the image unpacks it again. */
@@ -193,7 +192,7 @@ export class Volumes {
     await this.#deps.locks.runAll([volumeLock(params.volume), ...locks], () =>
       this.#deps.sagas.run(createVolumeSaga(this.#deps), params, { signal }),
     );
-    this.#deps.events.lifecycle('storage-volume-created', customUrl(params.volume), undefined, caller.requestor);
+    this.#deps.events.lifecycle('storage-volume-created', customUrl(params.volume), caller);
   }
 
   async #restore(caller: Caller, volume: VolumeId, snapshot: string, ifMatch: string | undefined): Promise<void> {
@@ -205,8 +204,7 @@ export class Volumes {
       await this.#deps.locks.unshared(volumeLock(volume));
       await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot });
     });
-    const context = { snapshot };
-    this.#deps.events.lifecycle('storage-volume-restored', customUrl(volume), context, caller.requestor);
+    this.#deps.events.lifecycle('storage-volume-restored', customUrl(volume), caller, { snapshot });
   }
 
   async #change(
@@ -234,7 +232,7 @@ export class Volumes {
         throw error;
       }
     });
-    this.#deps.events.lifecycle('storage-volume-updated', customUrl(volume), undefined, caller.requestor);
+    this.#deps.events.lifecycle('storage-volume-updated', customUrl(volume), caller);
   }
 
   #draft(pool: string, sent: Record<string, string>, description: string): VolumeDocument {

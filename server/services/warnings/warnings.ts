@@ -115,7 +115,7 @@ export class Warnings {
   }
 
   #emit(caller: Caller, action: string, uuid: string): void {
-    this.#deps.events.lifecycle(action, warningUrl(uuid), undefined, caller.requestor);
+    this.#deps.events.lifecycle(action, warningUrl(uuid), caller);
   }
 }
 

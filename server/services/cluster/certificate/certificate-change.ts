@@ -50,7 +50,7 @@ export class CertificateChange {
     await this.#write(pair);
     await this.#take();
     await this.#allServe(pair);
-    events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
+    events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', caller);
   }
 
   /** The commit point: members that see it switch, whatever happens to this one. */

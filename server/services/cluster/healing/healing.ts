@@ -161,7 +161,7 @@ export class Healing {
       }
     }
     const url = `/1.0/cluster/members/${member.name}`;
-    if (moved.length > 0) events.lifecycle('cluster-member-healed', url, { containers: moved }, daemonCaller.requestor);
+    if (moved.length > 0) events.lifecycle('cluster-member-healed', url, daemonCaller, { containers: moved });
   }
 
   #planOf({ number, name: lost, document: { evacuated = false } }: Member): HealingPlan {

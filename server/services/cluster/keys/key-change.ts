@@ -111,7 +111,7 @@ export class KeyChange {
         await records.retry((changes) => this.put(changes));
         this.look();
         await this.untilAllUse();
-        events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
+        events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', caller);
       },
     });
   }

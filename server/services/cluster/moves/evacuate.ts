@@ -34,7 +34,7 @@ export function evacuate(
     run: async (handle, signal) => {
       const name = cluster.ownName;
       await setEvacuated(records, true);
-      events.lifecycle('cluster-member-evacuated', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      events.lifecycle('cluster-member-evacuated', `/1.0/cluster/members/${name}`, caller);
       const own = records.containers.list();
       const failures = await inTurn(own, handle, 'Evacuating', signal, (entry) =>
         leave(deps, caller, entry, { mode, isForced }, signal),

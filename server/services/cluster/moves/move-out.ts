@@ -198,13 +198,12 @@ export function refuse({ records, runtime }: MoveOutDeps, name: string, to: Move
 
 function emitMoved({ events }: MoveOutDeps, caller: Caller, name: string, to: MoveTo): void {
   const location = to.member.name;
-  if (to.name === name)
-    return events.lifecycle('container-updated', containerUrl(name), { location }, caller.requestor);
+  if (to.name === name) return events.lifecycle('container-updated', containerUrl(name), caller, { location });
   const project = projectOf(to.name);
   const context = {
     new_name: plainName(to.name),
     ...(project === projectOf(name) ? {} : { new_project: project }),
     location,
   };
-  events.lifecycle('container-renamed', containerUrl(name), context, caller.requestor);
+  events.lifecycle('container-renamed', containerUrl(name), caller, context);
 }

@@ -27,7 +27,7 @@ export function restore(
     run: async (handle, signal) => {
       const name = cluster.ownName;
       await setEvacuated(records, false);
-      events.lifecycle('cluster-member-restored', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      events.lifecycle('cluster-member-restored', `/1.0/cluster/members/${name}`, caller);
       const isOfHere = (config: Readonly<Record<string, string>>): boolean => config[evacuateKeys.origin] === name;
       const own = records.containers.list().filter(({ document }) => isOfHere(document.config));
       const away = [...records.others.list('containers')].filter(({ document }) => isOfHere(document.config));

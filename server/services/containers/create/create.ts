@@ -119,7 +119,7 @@ function prepareContainer(
       await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, signal, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.refresh(nicNetworks(devices));
-      deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+      deps.events.lifecycle('container-created', containerUrl(name), caller);
     });
 }
 

@@ -29,7 +29,7 @@ export function openConsole(deps: ConsoleDeps, caller: Caller, name: string, bod
     channels,
     run: (_handle, signal) => runConsole(deps, name, body, channels, signal),
   });
-  deps.events.lifecycle('container-console', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-console', containerUrl(name), caller);
   return operation;
 }
 

@@ -60,7 +60,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
         : runAlone(deps, name, command, signal);
     },
   });
-  deps.events.lifecycle('container-exec', containerUrl(name), { command: body.command }, caller.requestor);
+  deps.events.lifecycle('container-exec', containerUrl(name), caller, { command: body.command });
   return operation;
 }
 

@@ -80,7 +80,7 @@ export class ContainersMetadata {
   async #change(caller: Caller, name: string, work: (volume: string) => Promise<void>): Promise<void> {
     readyContainer(this.#deps.records, name);
     await this.#deps.locks.run(lockOf(name), () => work(this.#volume(name)));
-    this.#deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('container-updated', containerUrl(name), caller);
   }
 
   #volume(name: string): string {

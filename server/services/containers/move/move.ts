@@ -72,7 +72,7 @@ export function renameContainer(deps: MoveDeps, caller: Caller, name: string, ne
         await deps.sagas.run(renameContainerSaga(deps), params, { signal });
         await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         await deps.maas.followLater(to);
-        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
+        deps.events.lifecycle('container-renamed', containerUrl(name), caller, { new_name: newName });
       }),
   });
 }
@@ -91,9 +91,8 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
       { signal },
     );
   else await deps.sagas.run(moveContainerSaga(deps), params, { signal });
-  const { requestor } = caller;
   if (from.name === to.name) {
-    deps.events.lifecycle('container-updated', containerUrl(to.name), undefined, requestor);
+    deps.events.lifecycle('container-updated', containerUrl(to.name), caller);
     return;
   }
   await deps.hosts.refresh(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
@@ -102,7 +101,7 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
     new_name: plainName(to.name),
     ...(projectOf(from.name) === projectOf(to.name) ? {} : { new_project: projectOf(to.name) }),
   };
-  deps.events.lifecycle('container-renamed', containerUrl(from.name), context, requestor);
+  deps.events.lifecycle('container-renamed', containerUrl(from.name), caller, context);
 }
 
 const kept = (records: Records, name: string, body: ContainerPost): readonly string[] =>

@@ -96,7 +96,7 @@ export class ContainerEnds {
   async #ended(exit: RuntimeExit): Promise<void> {
     const { name } = exit;
     if (exit.target === 'reboot') {
-      this.#deps.events.lifecycle('container-restarted', containerUrl(name), undefined, daemonCaller.requestor);
+      this.#deps.events.lifecycle('container-restarted', containerUrl(name), daemonCaller);
       return;
     }
     // The next daemon must know that they ran.
@@ -107,7 +107,7 @@ export class ContainerEnds {
         if (entry === undefined || this.#deps.runtime.probe(name).status !== 'stopped') return;
         const { ephemeral, config } = entry.document;
         if (!ephemeral && config[powerKey] !== 'RUNNING') return;
-        this.#deps.events.lifecycle('container-stopped', containerUrl(name), undefined, daemonCaller.requestor);
+        this.#deps.events.lifecycle('container-stopped', containerUrl(name), daemonCaller);
         await afterStop(this.#deps, daemonCaller, name, new AbortController().signal);
       });
     } catch (error) {

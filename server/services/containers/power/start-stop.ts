@@ -96,7 +96,7 @@ async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
   if (status === 'frozen') throw errors.badRequest(`The container ${name} is already frozen`);
   await deps.view.during(name, statusCodes.freezing, () => deps.runtime.freeze(name));
-  deps.events.lifecycle('container-paused', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-paused', containerUrl(name), caller);
 }
 
 async function unfreezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {
@@ -104,5 +104,5 @@ async function unfreezeNow(deps: StateDeps, caller: Caller, name: string): Promi
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
   if (status === 'running') throw errors.badRequest(`The container ${name} is already running`);
   await deps.runtime.unfreeze(name);
-  deps.events.lifecycle('container-resumed', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-resumed', containerUrl(name), caller);
 }

@@ -90,7 +90,7 @@ export async function startNow(
       afterwards(deps, name, `removing the used checkpoint of ${name}`, () => dropCheckpoint(deps, name)),
     );
   // Real system section 6: a container that resumes from its state emits no start event.
-  else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
+  else deps.events.lifecycle('container-started', containerUrl(name), caller);
 }
 
 /** What cannot be done after a start, with a full disk for example, is tried again while the container runs: it has started nevertheless. */

@@ -28,13 +28,8 @@ export async function stopNow(
   await afterStop(deps, caller, name, signal);
 }
 
-export function publishStopped(
-  { events }: StateDeps,
-  { requestor }: Caller,
-  name: string,
-  { force }: StateChange,
-): void {
-  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
+export function publishStopped({ events }: StateDeps, caller: Caller, name: string, { force }: StateChange): void {
+  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), caller);
 }
 
 /** Checkpoints the container and ends it at once, as by force. `previous`: the last memory pre-dump, if any. The caller holds the
@@ -60,7 +55,7 @@ export async function stopStateful(
     const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
     await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
   });
-  deps.events.lifecycle('container-stopped', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-stopped', containerUrl(name), caller);
   await afterStop(deps, caller, name, signal);
 }
 

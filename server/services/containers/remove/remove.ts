@@ -80,14 +80,14 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   for (const snapshot of snapshots) {
     const url = containerUrl(name, 'snapshots', snapshot.name);
     const context = { snapshot_name: `${plainName(name)}/${snapshot.name}` };
-    deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+    deps.events.lifecycle('container-snapshot-deleted', url, caller, context);
   }
   for (const backup of backups) {
     const url = containerUrl(name, 'backups', backup.name);
     const context = { backup_name: `${plainName(name)}/${backup.name}` };
-    deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
+    deps.events.lifecycle('container-backup-deleted', url, caller, context);
   }
-  deps.events.lifecycle('container-deleted', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-deleted', containerUrl(name), caller);
 }
 
 /** Logs leases that cannot be released; they expire. */

@@ -66,7 +66,7 @@ async function restoreNow(
   const wasRunning = deps.runtime.probe(name).status !== 'stopped';
   if (wasRunning) {
     await halt(deps, name, { force: true, timeoutMs: undefined }, signal);
-    deps.events.lifecycle('container-stopped', containerUrl(name), undefined, caller.requestor);
+    deps.events.lifecycle('container-stopped', containerUrl(name), caller);
   }
   try {
     await putBack(deps, name, wanted, signal);
@@ -74,14 +74,9 @@ async function restoreNow(
     if (wasRunning) await startNow(deps, caller, name, signal).catch(logFailure(deps.log, `Starting ${name} again`));
     throw error;
   }
-  const { requestor } = caller;
-  deps.events.lifecycle('container-updated', containerUrl(name), undefined, requestor);
-  deps.events.lifecycle(
-    'container-snapshot-restored',
-    containerUrl(name),
-    { snapshot_name: `${plainName(name)}/${wanted.snapshot}` },
-    requestor,
-  );
+  deps.events.lifecycle('container-updated', containerUrl(name), caller);
+  const context = { snapshot_name: `${plainName(name)}/${wanted.snapshot}` };
+  deps.events.lifecycle('container-snapshot-restored', containerUrl(name), caller, context);
   if (wasRunning || wanted.stateful) await startNow(deps, caller, name, signal, wanted.stateful);
 }
 

@@ -91,7 +91,7 @@ export class Snapshots {
           description: body.description ?? document.description,
         });
       });
-      this.#deps.events.lifecycle('container-updated', snapshotUrlOf(container, name), undefined, caller.requestor);
+      this.#deps.events.lifecycle('container-updated', snapshotUrlOf(container, name), caller);
     });
   }
 
@@ -109,7 +109,7 @@ export class Snapshots {
       await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, { signal });
       const context = { new_name: `${plainName(container)}/${to}`, snapshot_name: `${plainName(container)}/${name}` };
       const url = snapshotUrlOf(container, name);
-      this.#deps.events.lifecycle('container-snapshot-renamed', url, context, caller.requestor);
+      this.#deps.events.lifecycle('container-snapshot-renamed', url, caller, context);
     });
   }
 
@@ -152,7 +152,7 @@ export class Snapshots {
     const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
     await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, { signal });
     const context = { snapshot_name: `${plainName(container)}/${name}` };
-    this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), context, caller.requestor);
+    this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), caller, context);
     return name;
   }
 
@@ -186,7 +186,7 @@ export class Snapshots {
     await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), { signal });
     const context = { snapshot_name: `${plainName(container)}/${name}` };
     const url = snapshotUrlOf(container, name);
-    this.#deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+    this.#deps.events.lifecycle('container-snapshot-deleted', url, caller, context);
   }
 
   #start(description: string, container: string, work: (signal: AbortSignal) => Promise<void>): Operation {

@@ -121,7 +121,7 @@ async function change(
       await deps.hosts.refresh([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
     }),
   );
-  deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-updated', containerUrl(name), caller);
 }
 
 /** A change that cannot be applied to the running container is not recorded: it is rolled back as a whole. */

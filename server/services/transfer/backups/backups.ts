@@ -178,7 +178,7 @@ export class Backups {
 
   #emit(what: string, caller: Caller, owner: BackupOwner, name: string, more: Record<string, unknown> = {}): void {
     const context = { backup_name: `${owner.plain}/${name}`, ...more };
-    this.#deps.events.lifecycle(`${owner.event}-${what}`, owner.url('backups', name), context, caller.requestor);
+    this.#deps.events.lifecycle(`${owner.event}-${what}`, owner.url('backups', name), caller, context);
   }
 
   #refuseTaken(owner: BackupOwner, uuid: string, name: string): void {

@@ -81,7 +81,7 @@ async function restoreNow(
     true,
   );
   await deps.locks.run(volumeLock(volume), () => deps.sagas.run(saga, params, { signal }));
-  deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
+  deps.events.lifecycle('storage-volume-created', customUrl(volume), caller);
 }
 
 /** Throws AppError badRequest with all problems. */

@@ -62,7 +62,7 @@ export async function announceArrival(
 ): Promise<void> {
   const { devices } = expand(document, profilesOf(records, name));
   await hosts.refresh(nicNetworks(devices));
-  events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
+  events.lifecycle('container-created', containerUrl(name), caller);
 }
 
 /** Keeps three kinds of the keys that servers write: the origin, the facts of its image and the addresses of its nics if the client

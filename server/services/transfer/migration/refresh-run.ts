@@ -40,7 +40,7 @@ export async function refreshNow(
     const params = { container: name, uuid, pool, snapshot };
     await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal });
     const context = { snapshot_name: `${plainName(name)}/${snapshot}` };
-    deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), context, caller.requestor);
+    deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), caller, context);
   };
   for (const snapshot of plan.stale.filter((one) => coming.has(one))) await drop(snapshot);
   const params: RefreshParams = { name, uuid, pool, added };
@@ -54,7 +54,7 @@ export async function refreshNow(
   };
   await deps.sagas.run(refreshContainerSaga(deps, work), params, { signal });
   for (const snapshot of plan.stale.filter((one) => !coming.has(one))) await drop(snapshot);
-  deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-updated', containerUrl(name), caller);
 }
 
 export function stopped(deps: RefreshDeps, name: string): ContainerDocument {

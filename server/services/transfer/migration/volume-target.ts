@@ -79,7 +79,7 @@ export function receiveVolume(
       );
       // The volume is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
-      deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
+      deps.events.lifecycle('storage-volume-created', customUrl(volume), caller);
     },
   });
 }
