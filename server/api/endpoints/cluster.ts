@@ -17,14 +17,11 @@ import { ClusterGroup, ClusterGroupCreate, ClusterGroupPost, ClusterGroupPut } f
 import { endpointsOf, everyone, trustedOnly } from './endpoint.ts';
 import { recursion } from './shared.ts';
 
-const endpoint = endpointsOf('server');
-
-const clustering = { extension: 'clustering' } as const;
-const groups = { extension: 'clustering_groups' } as const;
+const endpoint = endpointsOf({ scope: 'server', extension: 'clustering' });
+const groups = endpointsOf({ scope: 'server', extension: 'clustering_groups' });
 
 export const clusterEndpoints = [
   endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server.', {
-    ...clustering,
     auth: ['untrusted', 'trusted'],
     lxdAuth: trustedOnly,
     scope: 'shared',
@@ -32,7 +29,6 @@ export const clusterEndpoints = [
     etag: true,
   }),
   endpoint('cluster.put', 'PUT /1.0/cluster', 'async', 'Form a cluster, join one, or leave it.', {
-    ...clustering,
     body: ClusterPut,
     etag: true,
   }),
@@ -43,13 +39,11 @@ export const clusterEndpoints = [
     'Change the certificate of all members.',
     { extension: 'clustering_update_cert', body: ClusterCertificatePut },
   ),
-  endpoint('members.list', 'GET /1.0/cluster/members', 'sync', 'Members.', { ...clustering, ...recursion }),
+  endpoint('members.list', 'GET /1.0/cluster/members', 'sync', 'Members.', recursion),
   endpoint('members.create', 'POST /1.0/cluster/members', 'async', 'Make a token that lets a host join once.', {
-    ...clustering,
     body: ClusterMemberPost,
   }),
   endpoint('members.get', 'GET /1.0/cluster/members/:name', 'sync', 'One member.', {
-    ...clustering,
     result: ClusterMember,
     etag: true,
   }),
@@ -63,41 +57,29 @@ export const clusterEndpoints = [
     body: ClusterMemberPut,
     etag: true,
   }),
-  endpoint('memberGroups.list', 'GET /1.0/cluster/groups', 'sync', 'Groups of members.', { ...groups, ...recursion }),
-  endpoint('memberGroups.create', 'POST /1.0/cluster/groups', 'sync', 'Make a group.', {
-    ...groups,
-    body: ClusterGroupCreate,
-  }),
-  endpoint('memberGroups.get', 'GET /1.0/cluster/groups/:name', 'sync', 'One group.', {
-    ...groups,
+  groups('memberGroups.list', 'GET /1.0/cluster/groups', 'sync', 'Groups of members.', recursion),
+  groups('memberGroups.create', 'POST /1.0/cluster/groups', 'sync', 'Make a group.', { body: ClusterGroupCreate }),
+  groups('memberGroups.get', 'GET /1.0/cluster/groups/:name', 'sync', 'One group.', {
     result: ClusterGroup,
     etag: true,
   }),
-  endpoint('memberGroups.put', 'PUT /1.0/cluster/groups/:name', 'sync', 'Replace it.', {
-    ...groups,
+  groups('memberGroups.put', 'PUT /1.0/cluster/groups/:name', 'sync', 'Replace it.', {
     body: ClusterGroupPut,
     etag: true,
   }),
-  endpoint('memberGroups.patch', 'PATCH /1.0/cluster/groups/:name', 'sync', 'Change the given parts.', {
-    ...groups,
+  groups('memberGroups.patch', 'PATCH /1.0/cluster/groups/:name', 'sync', 'Change the given parts.', {
     body: ClusterGroupPut,
     etag: true,
   }),
-  endpoint('memberGroups.post', 'POST /1.0/cluster/groups/:name', 'sync', 'Rename it.', {
-    ...groups,
-    body: ClusterGroupPost,
-  }),
-  endpoint('memberGroups.delete', 'DELETE /1.0/cluster/groups/:name', 'sync', 'Delete an empty group.', groups),
-  endpoint('members.post', 'POST /1.0/cluster/members/:name', 'sync', 'Rename it.', {
-    ...clustering,
-    body: ClusterMemberPost,
-  }),
+  groups('memberGroups.post', 'POST /1.0/cluster/groups/:name', 'sync', 'Rename it.', { body: ClusterGroupPost }),
+  groups('memberGroups.delete', 'DELETE /1.0/cluster/groups/:name', 'sync', 'Delete an empty group.'),
+  endpoint('members.post', 'POST /1.0/cluster/members/:name', 'sync', 'Rename it.', { body: ClusterMemberPost }),
   endpoint(
     'members.delete',
     'DELETE /1.0/cluster/members/:name',
     'async',
     'Remove it. With force also when it is offline, with online too also with what an online one has.',
-    { ...clustering, query: ['force', 'online'] },
+    { query: ['force', 'online'] },
   ),
   endpoint(
     'members.state.post',
@@ -107,11 +89,9 @@ export const clusterEndpoints = [
     { extension: 'clustering_evacuation', body: ClusterMemberStatePost },
   ),
   endpoint('cluster.returns', 'POST /internal/cluster/returns', 'async', 'Give a container back to its member.', {
-    ...clustering,
     body: ClusterReturn,
   }),
   endpoint('cluster.arrivals', 'POST /internal/cluster/arrivals', 'async', 'Take a container of another member.', {
-    ...clustering,
     body: ClusterArrival,
   }),
   endpoint(
@@ -119,14 +99,14 @@ export const clusterEndpoints = [
     'GET /internal/cluster/keys',
     'sync',
     'Keys of the cluster, for a member that was away.',
-    { ...clustering, result: ClusterKeys },
+    { result: ClusterKeys },
   ),
-  endpoint('cluster.keys.post', 'POST /internal/cluster/keys', 'async', 'Give the cluster other keys.', clustering),
+  endpoint('cluster.keys.post', 'POST /internal/cluster/keys', 'async', 'Give the cluster other keys.'),
   endpoint(
     'cluster.accept',
     'POST /internal/cluster/accept',
     'sync',
     'Let a host in that has a token or the password.',
-    { ...clustering, auth: everyone, body: ClusterAccept, result: ClusterAccepted },
+    { auth: everyone, body: ClusterAccept, result: ClusterAccepted },
   ),
 ];

@@ -17,7 +17,10 @@ import { RenamePost } from '../container/profile.ts';
 import { Snapshot, SnapshotCreate, SnapshotPut } from '../container/snapshot.ts';
 import { list, recursion, recursionInProjects } from './shared.ts';
 
-const endpoint = endpointsOf('project');
+const endpoint = endpointsOf({ scope: 'project' });
+const consoles = endpointsOf({ scope: 'project', extension: 'console' });
+const metadata = endpointsOf({ scope: 'project', extension: 'container_edit_metadata' });
+const backups = endpointsOf({ scope: 'project', extension: 'container_backup' });
 
 export const containerEndpoints = [
   endpoint(
@@ -69,16 +72,12 @@ export const containerEndpoints = [
     body: ExecPost,
     needsStore: false,
   }),
-  endpoint('containers.console.get', 'GET /1.0/containers/:name/console', 'raw', 'Console log.', {
-    extension: 'console',
-  }),
-  endpoint('containers.console.post', 'POST /1.0/containers/:name/console', 'async', 'Attach to the console.', {
+  consoles('containers.console.get', 'GET /1.0/containers/:name/console', 'raw', 'Console log.'),
+  consoles('containers.console.post', 'POST /1.0/containers/:name/console', 'async', 'Attach to the console.', {
     body: ConsolePost,
-    extension: 'console',
     needsStore: false,
   }),
-  endpoint('containers.console.delete', 'DELETE /1.0/containers/:name/console', 'sync', 'Clear the console log.', {
-    extension: 'console',
+  consoles('containers.console.delete', 'DELETE /1.0/containers/:name/console', 'sync', 'Clear the console log.', {
     needsStore: false,
   }),
   endpoint('containers.files.get', 'GET /1.0/containers/:name/files', 'raw', 'Read a file, directory or symlink.', {
@@ -98,39 +97,36 @@ export const containerEndpoints = [
   endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.', {
     needsStore: false,
   }),
-  endpoint(
+  metadata(
     'containers.metadata.get',
     'GET /1.0/containers/:name/metadata',
     'sync',
     'Image metadata of the container.',
-    { result: ContainerMetadata, etag: true, extension: 'container_edit_metadata' },
+    { result: ContainerMetadata, etag: true },
   ),
-  endpoint('containers.metadata.put', 'PUT /1.0/containers/:name/metadata', 'sync', 'Replace the metadata.', {
+  metadata('containers.metadata.put', 'PUT /1.0/containers/:name/metadata', 'sync', 'Replace the metadata.', {
     body: ContainerMetadataPut,
     etag: true,
-    extension: 'container_edit_metadata',
   }),
-  endpoint(
+  metadata(
     'containers.templates.get',
     'GET /1.0/containers/:name/metadata/templates',
     'raw',
     'Template names, or one template.',
-    { query: ['path'], extension: 'container_edit_metadata' },
+    { query: ['path'] },
   ),
-  endpoint('containers.templates.post', 'POST /1.0/containers/:name/metadata/templates', 'sync', 'Add a template.', {
+  metadata('containers.templates.post', 'POST /1.0/containers/:name/metadata/templates', 'sync', 'Add a template.', {
     query: ['path'],
-    extension: 'container_edit_metadata',
   }),
-  endpoint('containers.templates.put', 'PUT /1.0/containers/:name/metadata/templates', 'sync', 'Replace a template.', {
+  metadata('containers.templates.put', 'PUT /1.0/containers/:name/metadata/templates', 'sync', 'Replace a template.', {
     query: ['path'],
-    extension: 'container_edit_metadata',
   }),
-  endpoint(
+  metadata(
     'containers.templates.delete',
     'DELETE /1.0/containers/:name/metadata/templates',
     'sync',
     'Remove a template.',
-    { query: ['path'], extension: 'container_edit_metadata' },
+    { query: ['path'] },
   ),
 ];
 
@@ -152,30 +148,15 @@ export const snapshotEndpoints = [
     extension: 'snapshot_expiry',
   }),
   endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.'),
-  endpoint('backups.list', 'GET /1.0/containers/:name/backups', 'sync', 'Backups.', {
-    ...recursion,
-    extension: 'container_backup',
-  }),
-  endpoint('backups.create', 'POST /1.0/containers/:name/backups', 'async', 'Make a backup.', {
-    body: BackupCreate,
-    extension: 'container_backup',
-  }),
-  endpoint('backups.get', 'GET /1.0/containers/:name/backups/:backup', 'sync', 'One backup.', {
-    result: Backup,
-    extension: 'container_backup',
-  }),
-  endpoint('backups.post', 'POST /1.0/containers/:name/backups/:backup', 'async', 'Rename it.', {
-    body: RenamePost,
-    extension: 'container_backup',
-  }),
-  endpoint('backups.delete', 'DELETE /1.0/containers/:name/backups/:backup', 'async', 'Delete it.', {
-    extension: 'container_backup',
-  }),
-  endpoint(
+  backups('backups.list', 'GET /1.0/containers/:name/backups', 'sync', 'Backups.', recursion),
+  backups('backups.create', 'POST /1.0/containers/:name/backups', 'async', 'Make a backup.', { body: BackupCreate }),
+  backups('backups.get', 'GET /1.0/containers/:name/backups/:backup', 'sync', 'One backup.', { result: Backup }),
+  backups('backups.post', 'POST /1.0/containers/:name/backups/:backup', 'async', 'Rename it.', { body: RenamePost }),
+  backups('backups.delete', 'DELETE /1.0/containers/:name/backups/:backup', 'async', 'Delete it.'),
+  backups(
     'backups.export',
     'GET /1.0/containers/:name/backups/:backup/export',
     'raw',
     'The backup file; one range of it on demand.',
-    { extension: 'container_backup' },
   ),
 ];

@@ -55,7 +55,6 @@ export interface Endpoint {
   readonly doc: string;
 }
 
-/** The scope defaults to the table's. */
 export type EndpointOptions = Partial<Omit<Endpoint, 'id' | 'method' | 'path' | 'mode' | 'doc'>>;
 
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
@@ -75,18 +74,18 @@ type ValueOf<O, Key extends keyof EndpointOptions, Default> = O extends { readon
   : Default;
 
 /** A row with its types, for handlers' body, query and path parameters. */
-export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
+export type EndpointRow<Id, Route, M extends Mode, O, Common> = Endpoint & {
   readonly id: Id;
   readonly path: PathOf<Route>;
   readonly mode: M;
-  readonly query: ValueOf<O, 'query', readonly []>;
+  readonly query: ValueOf<O, 'query', ValueOf<Common, 'query', readonly []>>;
   readonly body?: ValueOf<O, 'body', undefined>;
   readonly built: ValueOf<O, 'built', true>;
 };
 
-/** Writes the rows of a table with that scope. `route` is `METHOD /path`. Defaults: trusted callers only, no ETag, built. */
+/** Writes rows that have these facts in common. `route` is `METHOD /path`. Defaults: trusted callers only, no ETag, built. */
 export const endpointsOf =
-  (tableScope: Scope) =>
+  <const Common extends EndpointOptions & Pick<Endpoint, 'scope'>>(common: Common) =>
   <
     const Id extends string,
     const Route extends `${Method} /${string}`,
@@ -98,8 +97,9 @@ export const endpointsOf =
     mode: M,
     doc: string,
     options?: O,
-  ): EndpointRow<Id, Route, M, O> => {
-    const { auth = trustedOnly, lxdAuth, scope = tableScope, ...facts }: EndpointOptions = options ?? {};
+  ): EndpointRow<Id, Route, M, O, Common> => {
+    const all: EndpointOptions & Pick<Endpoint, 'scope'> = { ...common, ...options };
+    const { auth = trustedOnly, lxdAuth, scope, ...facts } = all;
     const space = route.indexOf(' ');
     const row: Endpoint = {
       query: [],
@@ -115,5 +115,5 @@ export const endpointsOf =
       mode,
       doc,
     };
-    return row as EndpointRow<Id, Route, M, O>;
+    return row as EndpointRow<Id, Route, M, O, Common>;
   };

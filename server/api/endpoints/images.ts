@@ -4,7 +4,7 @@ import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImagePost, ImagePut
 import { RenamePost } from '../container/profile.ts';
 import { recursion } from './shared.ts';
 
-const endpoint = endpointsOf('project');
+const endpoint = endpointsOf({ scope: 'project' });
 
 export const imageEndpoints = [
   endpoint('images.list', 'GET /1.0/images', 'sync', 'Images; callers without trust see public ones.', {

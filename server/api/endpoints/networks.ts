@@ -7,20 +7,21 @@ import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../container/pro
 import { Type } from 'typebox';
 import { recursion, recursionInProjects } from './shared.ts';
 
-const endpoint = endpointsOf('server');
-const shared = endpointsOf('shared');
-const inProject = endpointsOf('project');
+const endpoint = endpointsOf({ scope: 'server' });
+const managed = endpointsOf({ scope: 'server', extension: 'network' });
+const acls = endpointsOf({ scope: 'server', extension: 'network_acl' });
+const shared = endpointsOf({ scope: 'shared' });
+const inProject = endpointsOf({ scope: 'project' });
 
 export const networkEndpoints = [
   endpoint('networks.list', 'GET /1.0/networks', 'sync', 'Networks and host interfaces.', {
     ...recursion,
     scope: 'shared',
   }),
-  endpoint('networks.create', 'POST /1.0/networks', 'sync', 'Create a managed bridge.', {
+  managed('networks.create', 'POST /1.0/networks', 'sync', 'Create a managed bridge.', {
     query: ['target'],
     target: 'part',
     body: NetworkCreate,
-    extension: 'network',
   }),
   endpoint('networks.get', 'GET /1.0/networks/:name', 'sync', 'One network.', {
     scope: 'shared',
@@ -28,27 +29,18 @@ export const networkEndpoints = [
     result: Network,
     etag: true,
   }),
-  endpoint('networks.put', 'PUT /1.0/networks/:name', 'sync', 'Replace config and description.', {
+  managed('networks.put', 'PUT /1.0/networks/:name', 'sync', 'Replace config and description.', {
     query: ['target'],
     body: NetworkPut,
     etag: true,
-    extension: 'network',
   }),
-  endpoint('networks.patch', 'PATCH /1.0/networks/:name', 'sync', 'Change the given config keys.', {
+  managed('networks.patch', 'PATCH /1.0/networks/:name', 'sync', 'Change the given config keys.', {
     query: ['target'],
     body: NetworkPut,
     etag: true,
-    extension: 'network',
   }),
-  endpoint('networks.post', 'POST /1.0/networks/:name', 'sync', 'Rename it.', {
-    body: RenamePost,
-    extension: 'network',
-    status: 204,
-  }),
-  endpoint('networks.delete', 'DELETE /1.0/networks/:name', 'sync', 'Delete an unused network.', {
-    extension: 'network',
-    status: 202,
-  }),
+  managed('networks.post', 'POST /1.0/networks/:name', 'sync', 'Rename it.', { body: RenamePost, status: 204 }),
+  managed('networks.delete', 'DELETE /1.0/networks/:name', 'sync', 'Delete an unused network.', { status: 202 }),
   endpoint('networks.state', 'GET /1.0/networks/:name/state', 'sync', 'Addresses and counters.', {
     query: ['target'],
     result: NetworkState,
@@ -62,41 +54,27 @@ export const networkEndpoints = [
   }),
 ];
 
-const acls = { extension: 'network_acl' } as const;
-
 export const networkAclEndpoints = [
-  endpoint('networkAcls.list', 'GET /1.0/network-acls', 'sync', 'Network ACLs.', {
-    ...recursion,
-    scope: 'shared',
-    ...acls,
-  }),
-  endpoint('networkAcls.create', 'POST /1.0/network-acls', 'sync', 'Create a network ACL.', {
-    body: NetworkAclCreate,
-    ...acls,
-  }),
-  endpoint('networkAcls.get', 'GET /1.0/network-acls/:name', 'sync', 'One network ACL.', {
+  acls('networkAcls.list', 'GET /1.0/network-acls', 'sync', 'Network ACLs.', { ...recursion, scope: 'shared' }),
+  acls('networkAcls.create', 'POST /1.0/network-acls', 'sync', 'Create a network ACL.', { body: NetworkAclCreate }),
+  acls('networkAcls.get', 'GET /1.0/network-acls/:name', 'sync', 'One network ACL.', {
     result: NetworkAcl,
     etag: true,
-    ...acls,
   }),
-  endpoint('networkAcls.put', 'PUT /1.0/network-acls/:name', 'sync', 'Replace rules, config and description.', {
+  acls('networkAcls.put', 'PUT /1.0/network-acls/:name', 'sync', 'Replace rules, config and description.', {
     body: NetworkAclPut,
     etag: true,
-    ...acls,
   }),
-  endpoint('networkAcls.patch', 'PATCH /1.0/network-acls/:name', 'sync', 'Change the given members.', {
+  acls('networkAcls.patch', 'PATCH /1.0/network-acls/:name', 'sync', 'Change the given members.', {
     body: NetworkAclPut,
     etag: true,
-    ...acls,
   }),
-  endpoint('networkAcls.post', 'POST /1.0/network-acls/:name', 'sync', 'Rename an unused network ACL.', {
+  acls('networkAcls.post', 'POST /1.0/network-acls/:name', 'sync', 'Rename an unused network ACL.', {
     body: RenamePost,
     status: 204,
-    ...acls,
   }),
-  endpoint('networkAcls.delete', 'DELETE /1.0/network-acls/:name', 'sync', 'Delete an unused network ACL.', {
+  acls('networkAcls.delete', 'DELETE /1.0/network-acls/:name', 'sync', 'Delete an unused network ACL.', {
     status: 202,
-    ...acls,
   }),
 ];
 

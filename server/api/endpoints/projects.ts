@@ -4,16 +4,13 @@ import { Project, ProjectCreate, ProjectPut, ProjectState } from '../project/pro
 import { endpointsOf } from './endpoint.ts';
 import { recursion } from './shared.ts';
 
-const endpoint = endpointsOf('server');
-
-const projects = { extension: 'projects' } as const;
+const endpoint = endpointsOf({ scope: 'server', extension: 'projects' });
 
 export const projectEndpoints = [
-  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', { ...projects, ...recursion, scope: 'shared' }),
-  endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', { ...projects, body: ProjectCreate }),
+  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', { ...recursion, scope: 'shared' }),
+  endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', { body: ProjectCreate }),
   endpoint('projects.get', 'GET /1.0/projects/:name', 'sync', 'One project.', {
     scope: 'shared',
-    ...projects,
     result: Project,
     etag: true,
   }),
@@ -22,19 +19,10 @@ export const projectEndpoints = [
     extension: 'project_usage',
     result: ProjectState,
   }),
-  endpoint('projects.put', 'PUT /1.0/projects/:name', 'sync', 'Replace it.', {
-    ...projects,
-    body: ProjectPut,
-    etag: true,
-  }),
-  endpoint('projects.patch', 'PATCH /1.0/projects/:name', 'sync', 'Change it.', {
-    ...projects,
-    body: ProjectPut,
-    etag: true,
-  }),
+  endpoint('projects.put', 'PUT /1.0/projects/:name', 'sync', 'Replace it.', { body: ProjectPut, etag: true }),
+  endpoint('projects.patch', 'PATCH /1.0/projects/:name', 'sync', 'Change it.', { body: ProjectPut, etag: true }),
   endpoint('projects.post', 'POST /1.0/projects/:name', 'async', 'Rename it with all that is in it.', {
-    ...projects,
     body: RenamePost,
   }),
-  endpoint('projects.delete', 'DELETE /1.0/projects/:name', 'sync', 'Delete it.', { ...projects, status: 202 }),
+  endpoint('projects.delete', 'DELETE /1.0/projects/:name', 'sync', 'Delete it.', { status: 202 }),
 ];

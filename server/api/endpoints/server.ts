@@ -5,7 +5,7 @@ import { Resources, Server, ServerPut } from '../server/server.ts';
 import { Recovery, RecoveryPost } from '../server/recovery.ts';
 import { recursion, strings } from './shared.ts';
 
-const endpoint = endpointsOf('server');
+const endpoint = endpointsOf({ scope: 'server' });
 
 export const serverEndpoints = [
   endpoint('root.get', 'GET /', 'sync', 'Supported API versions.', {
@@ -56,7 +56,6 @@ export const serverEndpoints = [
     'GET /internal/gc',
     'sync',
     'Nothing to be done: memory is freed as it goes. Clients of LXD ask for it.',
-    {},
   ),
   endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', {
     query: ['type', 'all-projects'],

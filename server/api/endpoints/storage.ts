@@ -15,164 +15,115 @@ import {
 import { VolumeBackup, VolumeBackupCreate } from '../storage/volume-backup.ts';
 import { recursion } from './shared.ts';
 
-const endpoint = endpointsOf('server');
-const inProject = { scope: 'project' } as const;
-
-const target = ['target'] as const;
-const storage = { extension: 'storage', query: target } as const;
-const volumes = { ...storage, ...inProject } as const;
-const volumeSnapshots = { ...inProject, query: target, extension: 'storage_api_volume_snapshots' } as const;
-const volumeBackups = { ...inProject, query: target, extension: 'custom_volume_backup' } as const;
+const query = ['target'] as const;
+const pools = endpointsOf({ scope: 'server', query, extension: 'storage' });
+const volumes = endpointsOf({ scope: 'project', query, extension: 'storage' });
+const snapshots = endpointsOf({ scope: 'project', query, extension: 'storage_api_volume_snapshots' });
+const backups = endpointsOf({ scope: 'project', query, extension: 'custom_volume_backup' });
 const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
 
 export const storageEndpoints = [
-  endpoint('pools.list', 'GET /1.0/storage-pools', 'sync', 'Storage pools.', {
-    scope: 'shared',
-    extension: 'storage',
-    ...recursion,
-  }),
-  endpoint('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
-    ...storage,
+  pools('pools.list', 'GET /1.0/storage-pools', 'sync', 'Storage pools.', { scope: 'shared', ...recursion }),
+  pools('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
     target: 'part',
     body: StoragePoolCreate,
   }),
-  endpoint('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
-    ...storage,
+  pools('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
     scope: 'shared',
     result: StoragePool,
     etag: true,
   }),
-  endpoint('pools.put', 'PUT /1.0/storage-pools/:pool', 'sync', 'Replace the config.', {
-    ...storage,
+  pools('pools.put', 'PUT /1.0/storage-pools/:pool', 'sync', 'Replace the config.', {
     body: StoragePoolPut,
     etag: true,
   }),
-  endpoint('pools.patch', 'PATCH /1.0/storage-pools/:pool', 'sync', 'Change the given config keys.', {
-    ...storage,
+  pools('pools.patch', 'PATCH /1.0/storage-pools/:pool', 'sync', 'Change the given config keys.', {
     body: StoragePoolPut,
     etag: true,
   }),
-  endpoint('pools.delete', 'DELETE /1.0/storage-pools/:pool', 'sync', 'Delete an unused pool.', storage),
-  endpoint('pools.resources', 'GET /1.0/storage-pools/:pool/resources', 'sync', 'Space and inodes.', {
-    query: target,
+  pools('pools.delete', 'DELETE /1.0/storage-pools/:pool', 'sync', 'Delete an unused pool.'),
+  pools('pools.resources', 'GET /1.0/storage-pools/:pool/resources', 'sync', 'Space and inodes.', {
     result: PoolResources,
     extension: 'resources',
   }),
-  endpoint('volumes.list', 'GET /1.0/storage-pools/:pool/volumes', 'sync', 'Volumes of every type.', {
-    ...volumes,
+  volumes('volumes.list', 'GET /1.0/storage-pools/:pool/volumes', 'sync', 'Volumes of every type.', {
     query: ['recursion', 'target', 'all-projects'],
     result: UrlList,
   }),
-  endpoint('volumes.create', 'POST /1.0/storage-pools/:pool/volumes', 'sync', 'Create a custom volume.', {
-    ...volumes,
+  volumes('volumes.create', 'POST /1.0/storage-pools/:pool/volumes', 'sync', 'Create a custom volume.', {
     target: 'group',
     body: StorageVolumeCreate,
   }),
-  endpoint('volumes.listType', 'GET /1.0/storage-pools/:pool/volumes/:type', 'sync', 'Volumes of one type.', {
-    ...volumes,
+  volumes('volumes.listType', 'GET /1.0/storage-pools/:pool/volumes/:type', 'sync', 'Volumes of one type.', {
     query: ['recursion', 'target', 'all-projects'],
     result: UrlList,
   }),
-  endpoint(
+  volumes(
     'volumes.createType',
     'POST /1.0/storage-pools/:pool/volumes/:type',
     'sync',
     'Create a volume of this type; with a body of type application/octet-stream from that backup.',
-    { ...volumes, target: 'group', body: StorageVolumeCreate, ownBody: 'octets' },
+    { target: 'group', body: StorageVolumeCreate, ownBody: 'octets' },
   ),
-  endpoint('volumes.get', `GET ${volumePath}`, 'sync', 'One volume.', {
-    ...volumes,
-    result: StorageVolume,
-    etag: true,
-  }),
-  endpoint('volumes.post', `POST ${volumePath}`, 'sync', 'Rename, move or migrate.', {
-    ...volumes,
+  volumes('volumes.get', `GET ${volumePath}`, 'sync', 'One volume.', { result: StorageVolume, etag: true }),
+  volumes('volumes.post', `POST ${volumePath}`, 'sync', 'Rename, move or migrate.', {
     target: 'destination',
     body: StorageVolumePost,
   }),
-  endpoint('volumes.put', `PUT ${volumePath}`, 'sync', 'Replace the config.', {
-    ...volumes,
+  volumes('volumes.put', `PUT ${volumePath}`, 'sync', 'Replace the config.', { body: StorageVolumePut, etag: true }),
+  volumes('volumes.patch', `PATCH ${volumePath}`, 'sync', 'Change the given keys.', {
     body: StorageVolumePut,
     etag: true,
   }),
-  endpoint('volumes.patch', `PATCH ${volumePath}`, 'sync', 'Change the given keys.', {
-    ...volumes,
-    body: StorageVolumePut,
-    etag: true,
-  }),
-  endpoint('volumes.delete', `DELETE ${volumePath}`, 'sync', 'Delete it.', volumes),
-  endpoint('volumes.getSnapshot', `GET ${volumePath}/:snapshot`, 'sync', 'The volume of a snapshot.', {
-    ...volumes,
+  volumes('volumes.delete', `DELETE ${volumePath}`, 'sync', 'Delete it.'),
+  volumes('volumes.getSnapshot', `GET ${volumePath}/:snapshot`, 'sync', 'The volume of a snapshot.', {
     result: StorageVolume,
     etag: true,
   }),
-  endpoint('volumes.putSnapshot', `PUT ${volumePath}/:snapshot`, 'sync', 'Replace description and config.', {
-    ...volumes,
+  volumes('volumes.putSnapshot', `PUT ${volumePath}/:snapshot`, 'sync', 'Replace description and config.', {
     body: StorageVolumePut,
     etag: true,
   }),
-  endpoint('volumes.patchSnapshot', `PATCH ${volumePath}/:snapshot`, 'sync', 'Change the given keys.', {
-    ...volumes,
+  volumes('volumes.patchSnapshot', `PATCH ${volumePath}/:snapshot`, 'sync', 'Change the given keys.', {
     body: StorageVolumePut,
     etag: true,
   }),
-  endpoint('volumes.postSnapshot', `POST ${volumePath}/:snapshot`, 'async', 'Migrate a snapshot as a volume.', {
-    ...volumes,
+  volumes('volumes.postSnapshot', `POST ${volumePath}/:snapshot`, 'async', 'Migrate a snapshot as a volume.', {
     body: StorageVolumePost,
   }),
-  endpoint('volumeSnapshots.list', `GET ${volumePath}/snapshots`, 'sync', 'Snapshots of a volume.', {
-    ...volumeSnapshots,
+  snapshots('volumeSnapshots.list', `GET ${volumePath}/snapshots`, 'sync', 'Snapshots of a volume.', {
     query: ['recursion', 'target'],
     result: UrlList,
   }),
-  endpoint('volumeSnapshots.create', `POST ${volumePath}/snapshots`, 'async', 'Take a snapshot.', {
-    ...volumeSnapshots,
+  snapshots('volumeSnapshots.create', `POST ${volumePath}/snapshots`, 'async', 'Take a snapshot.', {
     body: VolumeSnapshotCreate,
   }),
-  endpoint('volumeSnapshots.get', `GET ${volumePath}/snapshots/:snapshot`, 'sync', 'One snapshot.', {
-    ...volumeSnapshots,
+  snapshots('volumeSnapshots.get', `GET ${volumePath}/snapshots/:snapshot`, 'sync', 'One snapshot.', {
     result: VolumeSnapshot,
     etag: true,
   }),
-  endpoint('volumeSnapshots.post', `POST ${volumePath}/snapshots/:snapshot`, 'async', 'Rename it.', {
-    ...volumeSnapshots,
+  snapshots('volumeSnapshots.post', `POST ${volumePath}/snapshots/:snapshot`, 'async', 'Rename it.', {
     body: RenamePost,
   }),
-  endpoint('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', {
-    ...volumeSnapshots,
+  snapshots('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', {
     body: VolumeSnapshotPut,
     etag: true,
   }),
-  endpoint(
-    'volumeSnapshots.delete',
-    `DELETE ${volumePath}/snapshots/:snapshot`,
-    'async',
-    'Delete it.',
-    volumeSnapshots,
-  ),
-  endpoint('volumeBackups.list', `GET ${volumePath}/backups`, 'sync', 'Backups of a custom volume.', {
-    ...volumeBackups,
+  snapshots('volumeSnapshots.delete', `DELETE ${volumePath}/snapshots/:snapshot`, 'async', 'Delete it.'),
+  backups('volumeBackups.list', `GET ${volumePath}/backups`, 'sync', 'Backups of a custom volume.', {
     query: ['recursion', 'target'],
     result: UrlList,
   }),
-  endpoint('volumeBackups.create', `POST ${volumePath}/backups`, 'async', 'Make a backup.', {
-    ...volumeBackups,
+  backups('volumeBackups.create', `POST ${volumePath}/backups`, 'async', 'Make a backup.', {
     body: VolumeBackupCreate,
   }),
-  endpoint('volumeBackups.get', `GET ${volumePath}/backups/:backup`, 'sync', 'One backup.', {
-    ...volumeBackups,
-    result: VolumeBackup,
-  }),
-  endpoint('volumeBackups.post', `POST ${volumePath}/backups/:backup`, 'async', 'Rename it.', {
-    ...volumeBackups,
-    body: RenamePost,
-  }),
-  endpoint('volumeBackups.delete', `DELETE ${volumePath}/backups/:backup`, 'async', 'Delete it.', volumeBackups),
-  endpoint(
+  backups('volumeBackups.get', `GET ${volumePath}/backups/:backup`, 'sync', 'One backup.', { result: VolumeBackup }),
+  backups('volumeBackups.post', `POST ${volumePath}/backups/:backup`, 'async', 'Rename it.', { body: RenamePost }),
+  backups('volumeBackups.delete', `DELETE ${volumePath}/backups/:backup`, 'async', 'Delete it.'),
+  backups(
     'volumeBackups.export',
     `GET ${volumePath}/backups/:backup/export`,
     'raw',
     'The backup file; one range of it on demand.',
-    volumeBackups,
   ),
 ];
