@@ -1,6 +1,6 @@
 // Containers on the wire: the object, its creation source, its state (spec 2.5, 2.6).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, DeviceMap } from '../schema/common-schemas.ts';
+import { ConfigMap, Description, DeviceMap, interfaceState } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -147,19 +147,6 @@ export const ContainerStatePut = Type.Object({
 });
 export type ContainerStatePut = Static<typeof ContainerStatePut>;
 
-const Counters = Type.Object({
-  bytes_received: Type.Integer(),
-  bytes_sent: Type.Integer(),
-  packets_received: Type.Integer(),
-  packets_sent: Type.Integer(),
-});
-const Address = Type.Object({
-  family: Type.String(),
-  address: Type.String(),
-  netmask: Type.String(),
-  scope: Type.String(),
-});
-
 export const ContainerState = Type.Object({
   status: Type.String(),
   status_code: Type.Integer(),
@@ -172,18 +159,7 @@ export const ContainerState = Type.Object({
     swap_usage_peak: Type.Integer(),
   }),
   network: Type.Union([
-    Type.Record(
-      Type.String(),
-      Type.Object({
-        addresses: Type.Array(Address),
-        counters: Counters,
-        hwaddr: Type.String(),
-        host_name: Type.String(),
-        mtu: Type.Integer(),
-        state: Type.String(),
-        type: Type.String(),
-      }),
-    ),
+    Type.Record(Type.String(), Type.Object({ ...interfaceState, host_name: Type.String() })),
     Type.Null(),
   ]),
   pid: Type.Integer(),

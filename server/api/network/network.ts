@@ -1,6 +1,6 @@
 // Networks on the wire (spec 2.12; state and leases after the real system).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+import { Description, describedBody, interfaceState, MemberOverrides, UsedBy } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 
 export const Network = Type.Object({
@@ -15,39 +15,18 @@ export const Network = Type.Object({
 });
 export type Network = Static<typeof Network>;
 
-/** Config of single members of a cluster, by name. */
-const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
-
-const writable = {
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
-};
 export const NetworkCreate = Type.Object({
   name: Type.String(),
   type: Type.Optional(Type.String()),
   managed: Type.Optional(Type.Boolean()),
-  member_overrides: memberOverrides,
-  ...writable,
+  member_overrides: MemberOverrides,
+  ...describedBody,
 });
-export const NetworkPut = Type.Object(writable);
+export const NetworkPut = Type.Object(describedBody);
 export type NetworkCreate = Static<typeof NetworkCreate>;
 export type NetworkPut = Static<typeof NetworkPut>;
 
-export const NetworkState = Type.Object({
-  addresses: Type.Array(
-    Type.Object({ family: Type.String(), address: Type.String(), netmask: Type.String(), scope: Type.String() }),
-  ),
-  counters: Type.Object({
-    bytes_received: Type.Integer(),
-    bytes_sent: Type.Integer(),
-    packets_received: Type.Integer(),
-    packets_sent: Type.Integer(),
-  }),
-  hwaddr: Type.String(),
-  mtu: Type.Integer(),
-  state: Type.String(),
-  type: Type.String(),
-});
+export const NetworkState = Type.Object(interfaceState);
 
 export const NetworkLease = Type.Object({
   hostname: Type.String(),

@@ -25,3 +25,29 @@ export const UsedBy = Type.Array(
 
 /** "Never" in a required timestamp: never started (spec 2.5) and never expires. */
 export const never = { started: '1970-01-01T00:00:00Z', expires: '0001-01-01T00:00:00Z' } as const;
+
+/** What clients write of most objects. */
+export const describedBody = {
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
+};
+
+/** Config of single members of a cluster, by name. */
+export const MemberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
+
+/** The state of an interface (spec 2.6). */
+export const interfaceState = {
+  addresses: Type.Array(
+    Type.Object({ family: Type.String(), address: Type.String(), netmask: Type.String(), scope: Type.String() }),
+  ),
+  counters: Type.Object({
+    bytes_received: Type.Integer(),
+    bytes_sent: Type.Integer(),
+    packets_received: Type.Integer(),
+    packets_sent: Type.Integer(),
+  }),
+  hwaddr: Type.String(),
+  mtu: Type.Integer(),
+  state: Type.String(),
+  type: Type.String(),
+};

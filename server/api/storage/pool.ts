@@ -1,6 +1,6 @@
 // Storage pools on the wire (spec 2.13).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+import { Description, describedBody, MemberOverrides, UsedBy } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 import { poolDrivers } from './pool-drivers.ts';
 
@@ -17,20 +17,13 @@ export const StoragePool = Type.Object({
 });
 export type StoragePool = Static<typeof StoragePool>;
 
-/** Config of single members of a cluster, by name. */
-const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
-
-const writable = {
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
-};
 export const StoragePoolCreate = Type.Object({
   name: Type.String(),
   driver: Type.String(),
-  member_overrides: memberOverrides,
-  ...writable,
+  member_overrides: MemberOverrides,
+  ...describedBody,
 });
-export const StoragePoolPut = Type.Object(writable);
+export const StoragePoolPut = Type.Object(describedBody);
 export type StoragePoolCreate = Static<typeof StoragePoolCreate>;
 export type StoragePoolPut = Static<typeof StoragePoolPut>;
 

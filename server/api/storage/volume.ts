@@ -1,6 +1,6 @@
 // Storage volumes and their snapshots on the wire (spec 2.14).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+import { ConfigMap, Description, describedBody, UsedBy } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 
 export const StorageVolume = Type.Object({
@@ -37,19 +37,14 @@ export const VolumeSource = Type.Object({
 export const StorageVolumeCreate = Type.Object({
   name: Type.String(),
   type: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
+  ...describedBody,
   source: Type.Optional(VolumeSource),
   content_type: Type.Optional(
     Type.String(facts({ doc: 'filesystem. Others are refused: block volumes are for virtual machines.' })),
   ),
 });
 export type StorageVolumeCreate = Static<typeof StorageVolumeCreate>;
-export const StorageVolumePut = Type.Object({
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
-  restore: Type.Optional(Type.String()),
-});
+export const StorageVolumePut = Type.Object({ ...describedBody, restore: Type.Optional(Type.String()) });
 export type StorageVolumePut = Static<typeof StorageVolumePut>;
 export const StorageVolumePost = Type.Object({
   name: Type.String(),
