@@ -6,8 +6,7 @@ import { errorText } from '../lib/shared/reason.ts';
 import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';
-import type { SagaKind } from '../records/saga-kinds.ts';
-import { readSagaParams, sagaParams } from '../records/saga-params.ts';
+import { readSagaParams, type SagaKind, sagaParams } from '../records/saga-params.ts';
 import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
 /** `execute` and `undo` must be idempotent, and `undo` must cope with a step that happened in part or not at all. Steps without `undo` have

@@ -1,33 +1,6 @@
 // Documents to bytes and back; the one place that upgrades old schema versions on reading.
 import { StoreError } from '../store/store.ts';
-import type { Documents, Kind } from './documents.ts';
-
-const newestVersion: { readonly [K in Kind]: number } = {
-  containers: 1,
-  snapshots: 1,
-  backups: 1,
-  profiles: 1,
-  networks: 1,
-  networkAcls: 1,
-  pools: 1,
-  volumes: 1,
-  volumeSnapshots: 1,
-  images: 1,
-  aliases: 1,
-  certificates: 1,
-  projects: 1,
-  server: 1,
-  sagas: 1,
-  members: 1,
-  cluster: 1,
-  memberConfig: 1,
-  clusterKeys: 1,
-  joinTokens: 1,
-  memberGroups: 1,
-  poolDefinitions: 1,
-  networkDefinitions: 1,
-  warnings: 1,
-};
+import { recordKinds, type Documents, type Kind } from './documents.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -45,10 +18,11 @@ export function decodeDocument<K extends Kind>(kind: K, name: string, bytes: Uin
     throw new StoreError('Corrupt', `The record ${recordKey(kind, name)} is not JSON`, { cause });
   }
   const version = typeof parsed === 'object' && parsed !== null && 'v' in parsed ? parsed.v : undefined;
-  if (typeof version !== 'number' || version < 1 || version > newestVersion[kind]) {
+  const newest = recordKinds[kind].version;
+  if (typeof version !== 'number' || version < 1 || version > newest) {
     throw new StoreError(
       'Corrupt',
-      `The record ${recordKey(kind, name)} has version ${String(version)}; this release reads up to ${newestVersion[kind]}`,
+      `The record ${recordKey(kind, name)} has version ${String(version)}; this release reads up to ${newest}`,
     );
   }
   return parsed as Documents[K];

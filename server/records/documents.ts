@@ -252,31 +252,41 @@ export interface Documents {
   readonly warnings: WarningDocument;
 }
 
-export type Kind = keyof Documents;
+/** `version`: the newest that this release reads. `isOfMember`: each member of a cluster has its own, as of the objects on its host; else
+ *  the members share them. */
+interface KindFacts {
+  readonly version: number;
+  readonly isOfMember: boolean;
+}
+const ofMember: KindFacts = { version: 1, isOfMember: true };
+const shared: KindFacts = { version: 1, isOfMember: false };
 
-export const kindNames = [
-  'containers',
-  'snapshots',
-  'backups',
-  'profiles',
-  'networks',
-  'networkAcls',
-  'pools',
-  'volumes',
-  'volumeSnapshots',
-  'images',
-  'aliases',
-  'certificates',
-  'projects',
-  'server',
-  'sagas',
-  'members',
-  'cluster',
-  'memberConfig',
-  'clusterKeys',
-  'joinTokens',
-  'memberGroups',
-  'poolDefinitions',
-  'networkDefinitions',
-  'warnings',
-] as const satisfies readonly Kind[];
+export const recordKinds = {
+  containers: ofMember,
+  snapshots: ofMember,
+  backups: ofMember,
+  profiles: shared,
+  networks: ofMember,
+  networkAcls: shared,
+  pools: ofMember,
+  volumes: ofMember,
+  volumeSnapshots: ofMember,
+  images: ofMember,
+  aliases: shared,
+  certificates: shared,
+  projects: shared,
+  server: shared,
+  sagas: ofMember,
+  members: shared,
+  cluster: shared,
+  memberConfig: ofMember,
+  clusterKeys: shared,
+  joinTokens: shared,
+  memberGroups: shared,
+  poolDefinitions: shared,
+  networkDefinitions: shared,
+  warnings: ofMember,
+} as const satisfies { readonly [K in keyof Documents]: KindFacts };
+
+export type Kind = keyof Documents;
+export const kindNames = Object.keys(recordKinds) as readonly Kind[];

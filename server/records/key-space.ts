@@ -1,20 +1,7 @@
 // Where each record is stored. In a cluster the members share some kinds; of the others each member has its own, under its number. Pure.
-import { kindNames, type Kind } from './documents.ts';
+import { kindNames, recordKinds, type Kind } from './documents.ts';
 
-/** Kinds of which each member of a cluster has its own: the objects on its host. */
-export const memberKinds: ReadonlySet<Kind> = new Set<Kind>([
-  'containers',
-  'snapshots',
-  'backups',
-  'networks',
-  'pools',
-  'volumes',
-  'volumeSnapshots',
-  'images',
-  'memberConfig',
-  'sagas',
-  'warnings',
-]);
+export const memberKinds: ReadonlySet<Kind> = new Set(kindNames.filter((kind) => recordKinds[kind].isOfMember));
 
 /** Names of these kinds are unique in the whole cluster. */
 const clusterWideNames: ReadonlySet<Kind> = new Set<Kind>(['containers']);

@@ -2,7 +2,6 @@
 import { type TSchema, Type } from 'typebox';
 import { validateBody } from '../api/schema/validate-json.ts';
 import type { SagaDocument } from './documents.ts';
-import type { SagaKind } from './saga-kinds.ts';
 
 interface ParamsFormat {
   /** Raised with every change of the schema, or of a member's meaning. */
@@ -100,7 +99,10 @@ export const sagaParams = {
   'volume-snapshot-create': first(Type.Object({ ...volumeSnapshot, document })),
   'volume-snapshot-delete': first(Type.Object(volumeSnapshot)),
   'volume-snapshot-rename': first(Type.Object({ ...volumeSnapshot, to: name })),
-} satisfies { readonly [K in SagaKind]: ParamsFormat };
+} satisfies Readonly<Record<string, ParamsFormat>>;
+
+/** Each needs a saga in the saga table, and is never reused for another change. */
+export type SagaKind = keyof typeof sagaParams;
 
 export type ReadParams =
   | { readonly kind: SagaKind; readonly params: unknown }

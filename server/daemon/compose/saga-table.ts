@@ -1,8 +1,6 @@
 // Every saga of the daemon by kind: those that can run, and those that recovery must know after a crash.
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import type { Saga } from '../../operations/saga.ts';
-import type { SagaKind } from '../../records/saga-kinds.ts';
+import type { SagaKind } from '../../records/saga-params.ts';
 import { createBackupSaga } from '../../services/transfer/backups/sagas/backup-create.ts';
 import { arriveContainerSaga } from '../../services/cluster/moves/sagas/container-arrive.ts';
 import { leaveContainerSaga } from '../../services/cluster/moves/sagas/container-leave.ts';
@@ -36,27 +34,15 @@ import { restoreVolumeSaga } from '../../services/storage/sagas/volume-restore.t
 import { createVolumeSnapshotSaga } from '../../services/storage/sagas/volume-snapshot-create.ts';
 import { deleteVolumeSnapshotSaga } from '../../services/storage/sagas/volume-snapshot-delete.ts';
 import { renameVolumeSnapshotSaga } from '../../services/storage/sagas/volume-snapshot-rename.ts';
-import type { Records } from '../../records/records.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import type { NetworkDriver } from '../../drivers/network/driver.ts';
-import type { Pools } from '../../services/storage/pools.ts';
-import type { ContainerView } from '../../services/shared/container-view.ts';
-import type { IdMaps } from '../../services/containers/shared/id-maps.ts';
+import type { ContainerDeps } from '../../services/containers/deps.ts';
 import type { ImageUsers } from '../../services/images/image-users.ts';
 
-export interface SagaDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
-  readonly network: NetworkDriver;
-  readonly pools: Pools;
-  readonly view: ContainerView;
-  readonly idMaps: IdMaps;
+export interface SagaDeps extends Pick<
+  ContainerDeps,
+  'records' | 'runtime' | 'network' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'backupsDir' | 'logsDir'
+> {
   readonly users: ImageUsers;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly imagesDir: string;
-  readonly backupsDir: string;
-  readonly logsDir: string;
 }
 
 /** Recovery has no client input: a saga that needs it is undone. */

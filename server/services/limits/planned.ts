@@ -1,7 +1,7 @@
 // Containers and volumes as pending changes will leave them: they count from the beginning of the change. Pure.
 import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../records/documents.ts';
 import { readSagaParams } from '../../records/saga-params.ts';
-import type { SagaKind } from '../../records/saga-kinds.ts';
+import type { SagaKind } from '../../records/saga-params.ts';
 import { volumeKey, type VolumeId } from '../../records/record-names.ts';
 import type { RecordPart } from './view.ts';
 

@@ -7,24 +7,18 @@ import { validateNetworkAcl } from '../../api/network/validate-network-acl.ts';
 import { errors } from '../../api/errors.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkAclDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { aclsOf, aclUsers, networkSpec } from './network-spec.ts';
 import { networkLock } from './networks.ts';
+import type { ServiceParts } from '../shared/service-parts.ts';
 
-export interface NetworkAclsDeps {
-  readonly records: Records;
+export interface NetworkAclsDeps extends Pick<ServiceParts, 'records' | 'events' | 'locks' | 'log'> {
   readonly network: Pick<NetworkDriver, 'setRules'>;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly log: Log;
 }
 
 export const networkAclUrl = (name: string): string => `/1.0/network-acls/${encodeURIComponent(name)}`;

@@ -7,7 +7,7 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { type Saga, Sagas } from '../../../server/operations/saga.ts';
 import { Records } from '../../../server/records/records.ts';
-import type { SagaKind } from '../../../server/records/saga-kinds.ts';
+import type { SagaKind } from '../../../server/records/saga-params.ts';
 import { readSagaParams, sagaParams } from '../../../server/records/saga-params.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas, type Saga, type SagaContext, type SagaStep } from '../../../server/operations/saga.ts';
 import type { Records } from '../../../server/records/records.ts';
-import type { SagaKind } from '../../../server/records/saga-kinds.ts';
+import type { SagaKind } from '../../../server/records/saga-params.ts';
 import { readSagaParams, sagaParams } from '../../../server/records/saga-params.ts';
 import type { sagaTable } from '../../../server/daemon/compose/saga-table.ts';
 
