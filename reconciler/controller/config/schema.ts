@@ -1,5 +1,6 @@
 // The schema of gantry.yaml, the config of a controller. read-config.ts checks what a schema cannot say.
-import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { duration as durationText, name, object, oneOf, optional, text } from '../contract/words.ts';
 import { GeneratorSchema } from './generator-schema.ts';
 import { ApprovalSchema } from '../tenancy/approval-schema.ts';
 import { HooksSchema } from './hook-schema.ts';
@@ -9,19 +10,7 @@ import { SourceEntry } from '../sources/source-schema.ts';
 import { Right } from '../contract/requests.ts';
 import { TenantSchema } from '../tenancy/tenant.ts';
 
-const object = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
-const optional = <T extends TSchema>(schema: T, description?: string) =>
-  Type.Optional(description === undefined ? schema : { ...schema, description });
-const text = (description: string) => Type.String({ minLength: 1, description });
-const name = (description: string) =>
-  Type.String({
-    pattern: '^[a-z0-9](?:[-a-z0-9_]{0,38}[a-z0-9])?$',
-    description: `${description} (letters, digits, - and _)`,
-  });
-const duration = (description: string) =>
-  Type.Union([Type.String(), Type.Number()], {
-    description: `${description}: 90s, 5m, 1h30m, 2d; a number is seconds.`,
-  });
+const duration = (description: string) => durationText(`${description}: 90s, 5m, 1h30m, 2d; a number is seconds.`);
 const names = (description: string) => Type.Array(Type.String(), { description });
 
 const GrantSchema = object({
@@ -39,7 +28,7 @@ const AuthSchema = object({
       object({
         name: text('Name of the user in the history.'),
         mails: optional(names('Mail addresses of the user in commits: the author of a commit cannot approve it.')),
-        role: Type.Union([Type.Literal('view'), Type.Literal('operate')]),
+        role: oneOf(['view', 'operate']),
         file: text('File that holds the token, relative to gantry.yaml.'),
       }),
     ),
@@ -111,7 +100,7 @@ const WindowsSchema = object({
   deny: optional(Type.Array(WindowSchema), 'No changes are made within any of these.'),
 });
 
-const Mode = Type.Union([Type.Literal('heal'), Type.Literal('report'), Type.Literal('ignore')]);
+const Mode = oneOf(['heal', 'report', 'ignore']);
 
 export const SetSchema = object({
   name: name('Name of the set: it owns the objects that it makes.'),

@@ -1,8 +1,8 @@
 // Manual work on the containers of a host: figures, power, snapshots, files.
 import { Type, type Static } from 'typebox';
 import { Count, says, Text, Texts, Time, type Shape } from './shape.ts';
+import { object } from './words.ts';
 
-const strict = { additionalProperties: false };
 const project = Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Absent: that of the host.' }));
 const reason = Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For the audit log.' }));
 
@@ -45,29 +45,21 @@ export type ContainerList = Shape<typeof ContainerList>;
 
 export const powerActions = ['start', 'stop', 'restart', 'freeze', 'unfreeze'] as const;
 export type PowerAction = (typeof powerActions)[number];
-export const PowerRequest = Type.Object(
-  {
-    action: Type.Enum(powerActions),
-    force: Type.Optional(Type.Boolean({ description: 'Kill its processes instead of asking them to end.' })),
-    project,
-    reason,
-  },
-  strict,
-);
+export const PowerRequest = object({
+  action: Type.Enum(powerActions),
+  force: Type.Optional(Type.Boolean({ description: 'Kill its processes instead of asking them to end.' })),
+  project,
+  reason,
+});
 export type PowerRequest = Shape<typeof PowerRequest>;
 
 export const snapshotActions = ['take', 'restore', 'delete'] as const;
-export const SnapshotRequest = Type.Object(
-  {
-    action: Type.Enum(snapshotActions),
-    name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Absent: the host names a new one.' }),
-    ),
-    project,
-    reason,
-  },
-  strict,
-);
+export const SnapshotRequest = object({
+  action: Type.Enum(snapshotActions),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Absent: the host names a new one.' })),
+  project,
+  reason,
+});
 export type SnapshotRequest = Shape<typeof SnapshotRequest>;
 
 export const fileTypes = ['file', 'directory', 'symlink', 'other'] as const;

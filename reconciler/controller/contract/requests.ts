@@ -1,6 +1,7 @@
 // Request bodies, sessions and refusals.
 import { Type, type Static } from 'typebox';
 import { says, Text, Time, when, type Shape } from './shape.ts';
+import { object } from './words.ts';
 
 export const roles = ['view', 'operate'] as const;
 export const Role = Type.Enum(roles, { description: 'operate includes view.' });
@@ -14,68 +15,52 @@ export const Right = Type.Enum(rights, {
 });
 export type Right = Static<typeof Right>;
 
-const strict = { additionalProperties: false };
 const asked = (description: string, maxLength = 1000) => Type.String({ minLength: 1, maxLength, description });
 const Reason = asked('For the history.');
 const Hosts = Type.Optional(
   Type.Array(asked('A host.', 253), { maxItems: 10_000, description: 'Absent: all hosts of the set.' }),
 );
 
-export const SyncRequest = Type.Object(
-  {
-    hosts: Hosts,
-    reason: Type.Optional(Reason),
-    takeOver: Type.Optional(
-      Type.Boolean({ description: 'Takes the set from another controller, which is gone or is not to have it.' }),
-    ),
-  },
-  strict,
-);
+export const SyncRequest = object({
+  hosts: Hosts,
+  reason: Type.Optional(Reason),
+  takeOver: Type.Optional(
+    Type.Boolean({ description: 'Takes the set from another controller, which is gone or is not to have it.' }),
+  ),
+});
 export type SyncRequest = Shape<typeof SyncRequest>;
-export const SuspendRequest = Type.Object(
-  {
-    host: Type.Optional(asked('Absent: on all hosts.', 253)),
-    address: Type.Optional(asked('One object.')),
-    path: Type.Optional(asked('One field of it; needs address.')),
-    reason: Reason,
-    until: Type.Optional(when('Absent: until it is resumed.')),
-  },
-  strict,
-);
+export const SuspendRequest = object({
+  host: Type.Optional(asked('Absent: on all hosts.', 253)),
+  address: Type.Optional(asked('One object.')),
+  path: Type.Optional(asked('One field of it; needs address.')),
+  reason: Reason,
+  until: Type.Optional(when('Absent: until it is resumed.')),
+});
 export type SuspendRequest = Shape<typeof SuspendRequest>;
-export const ResumeRequest = Type.Object(
-  { id: Type.Optional(asked('One suspension; absent: all of the set.')) },
-  strict,
-);
+export const ResumeRequest = object({ id: Type.Optional(asked('One suspension; absent: all of the set.')) });
 export type ResumeRequest = Shape<typeof ResumeRequest>;
 export const Resumed = Type.Object({
   resumed: Type.Array(Text, { description: 'Ids of the suspensions that ended.' }),
 });
 export type Resumed = Shape<typeof Resumed>;
-export const RollbackRequest = Type.Object(
-  { revision: asked('As in the history.'), reason: Reason, hosts: Hosts },
-  strict,
-);
+export const RollbackRequest = object({ revision: asked('As in the history.'), reason: Reason, hosts: Hosts });
 export type RollbackRequest = Shape<typeof RollbackRequest>;
-export const PruneRequest = Type.Object(
-  { revision: asked('The revision of the pruneGate that was shown; the start of it is enough.'), reason: Reason },
-  strict,
-);
+export const PruneRequest = object({
+  revision: asked('The revision of the pruneGate that was shown; the start of it is enough.'),
+  reason: Reason,
+});
 export type PruneRequest = Shape<typeof PruneRequest>;
-export const ApproveRequest = Type.Object(
-  {
-    revision: asked('The revision of the approvalGate that was shown; the start of it is enough.'),
-    plan: asked('Its plan: other steps need another approval.'),
-    reason: Reason,
-    hosts: Hosts,
-  },
-  strict,
-);
+export const ApproveRequest = object({
+  revision: asked('The revision of the approvalGate that was shown; the start of it is enough.'),
+  plan: asked('Its plan: other steps need another approval.'),
+  reason: Reason,
+  hosts: Hosts,
+});
 export type ApproveRequest = Shape<typeof ApproveRequest>;
-export const PreviewRequest = Type.Object({ ref: asked('A branch, a tag, a revision.', 255), hosts: Hosts }, strict);
+export const PreviewRequest = object({ ref: asked('A branch, a tag, a revision.', 255), hosts: Hosts });
 export type PreviewRequest = Shape<typeof PreviewRequest>;
 
-export const SessionRequest = Type.Object({ token: Type.String({ minLength: 1, maxLength: 4096 }) }, strict);
+export const SessionRequest = object({ token: Type.String({ minLength: 1, maxLength: 4096 }) });
 export const Session = Type.Object({
   name: Type.Optional(says('Absent: no login.')),
   role: Type.Optional(Role),

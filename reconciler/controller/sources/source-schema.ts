@@ -1,147 +1,120 @@
 // The members of one entry of `sources` in gantry.yaml. Paths of files are relative to that file.
 import { Type, type Static } from 'typebox';
+import { caFile, gitHosts, object, oneOf, optional, text } from '../contract/words.ts';
 import { durationPattern } from '../../core/text/durations.ts';
 
-const file = (description: string) => Type.String({ minLength: 1, description });
 export const Duration = Type.Union([Type.String({ pattern: durationPattern }), Type.Number({ minimum: 0 })]);
 export const ObjectName = Type.String({ pattern: '^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$' });
-const closed = { additionalProperties: false } as const;
+const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
+const Filled = Type.String({ minLength: 1 });
 
-const interval = Type.Optional(Duration);
-const limits = Type.Optional(
-  Type.Object(
+const interval = optional(Duration);
+const limits = optional(
+  object(
     {
-      size: Type.Optional(Type.Integer({ minimum: 1, description: 'Bytes of what is fetched and of the checkout.' })),
-      files: Type.Optional(Type.Integer({ minimum: 1, description: 'Files of the checkout.' })),
-      timeout: Type.Optional(Duration),
+      size: optional(Type.Integer({ minimum: 1 }), 'Bytes of what is fetched and of the checkout.'),
+      files: optional(Type.Integer({ minimum: 1 }), 'Files of the checkout.'),
+      timeout: optional(Duration),
     },
-    { ...closed, description: 'Default: 256 MiB, 20,000 files, 2 minutes for each action.' },
+    'Default: 256 MiB, 20,000 files, 2 minutes for each action.',
   ),
 );
 
-const Credentials = Type.Object(
-  {
-    username: Type.Optional(Type.String()),
-    passwordFile: Type.Optional(file('File with a password or token, for https.')),
-    sshKeyFile: Type.Optional(file('Private key without a passphrase, for ssh; mode 0600.')),
-    knownHostsFile: Type.Optional(file('Known hosts, for ssh. Other hosts are refused.')),
-    caFile: Type.Optional(file('Certificates of authorities, PEM, for https.')),
-  },
-  closed,
-);
+const Credentials = object({
+  username: optional(Type.String()),
+  passwordFile: optional(text('File with a password or token, for https.')),
+  sshKeyFile: optional(text('Private key without a passphrase, for ssh; mode 0600.')),
+  knownHostsFile: optional(text('Known hosts, for ssh. Other hosts are refused.')),
+  caFile: caFile(', for https'),
+});
 
-const path = Type.Optional(Type.String({ description: 'Folder below which the manifests lie.' }));
+const path = optional(Type.String(), 'Folder below which the manifests lie.');
 
-export const GitSource = Type.Object(
-  {
-    url: Type.String({ minLength: 1, description: 'https://, http://, ssh:// or file:// URL, or user@host:path.' }),
-    branch: Type.Optional(Type.String({ minLength: 1 })),
-    tag: Type.Optional(Type.String({ minLength: 1 })),
-    semver: Type.Optional(
-      Type.String({ minLength: 1, description: 'Range; the greatest version among the tags is used.' }),
-    ),
-    path,
-    history: Type.Optional(
-      Type.Union([Type.Literal('any'), Type.Literal('linear')], {
-        description: 'linear: a branch that no longer holds the revision that was used before is refused. Default any.',
-      }),
-    ),
-    verify: Type.Optional(
-      Type.Object(
-        {
-          gpg: Type.Optional(Type.Array(file('Public keys, as gpg --export writes them.'), { minItems: 1 })),
-          ssh: Type.Optional(Type.Array(file('Allowed signers, as ssh-keygen reads them.'), { minItems: 1 })),
-        },
-        { ...closed, description: 'Only commits that one of these keys signed are used.' },
-      ),
-    ),
-    credentials: Type.Optional(Credentials),
-    signingKeyFile: Type.Optional(file('SSH key that signs commits which the controller pushes.')),
-    limits,
-    interval,
-  },
-  closed,
-);
-
-export const DirectorySource = Type.Object({ path: Type.String({ minLength: 1 }), limits, interval }, closed);
-
-export const ArchiveSource = Type.Object(
-  {
-    url: Type.String({ minLength: 1, description: 'https://, http:// or file:// URL of a tar, tar.gz or tgz.' }),
-    digest: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })),
-    path,
-    credentials: Type.Optional(Credentials),
-    limits,
-    interval,
-  },
-  closed,
-);
-
-export const OciSource = Type.Object(
-  {
-    ref: Type.String({ minLength: 1, description: 'REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:...' }),
-    digest: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'Digest of the manifest.' })),
-    insecure: Type.Optional(Type.Boolean({ description: 'http instead of https.' })),
-    verify: Type.Optional(
-      Type.Object(
-        { cosign: Type.Array(file('Public keys, PEM, as cosign generate-key-pair writes them.'), { minItems: 1 }) },
-        { ...closed, description: 'Only artefacts that one of these keys signed are used.' },
-      ),
-    ),
-    path,
-    credentials: Type.Optional(Credentials),
-    limits,
-    interval,
-  },
-  closed,
-);
-
-export const BucketSource = Type.Object(
-  {
-    endpoint: Type.String({
-      pattern: '^https?://[^@/]+/?$',
-      description: 'URL of a server that speaks S3, such as https://s3.eu-central-1.amazonaws.com.',
+export const GitSource = object({
+  url: text('https://, http://, ssh:// or file:// URL, or user@host:path.'),
+  branch: optional(Filled),
+  tag: optional(Filled),
+  semver: optional(text('Range; the greatest version among the tags is used.')),
+  path,
+  history: optional(
+    oneOf(['any', 'linear']),
+    'linear: a branch that no longer holds the revision that was used before is refused. Default any.',
+  ),
+  verify: optional(
+    object({
+      gpg: optional(Type.Array(text('Public keys, as gpg --export writes them.'), { minItems: 1 })),
+      ssh: optional(Type.Array(text('Allowed signers, as ssh-keygen reads them.'), { minItems: 1 })),
     }),
-    bucket: Type.String({ pattern: '^[a-z0-9][-a-z0-9.]{1,61}[a-z0-9]$' }),
-    region: Type.Optional(Type.String({ pattern: '^[-a-z0-9]{1,40}$', description: 'Default us-east-1.' })),
-    path,
-    credentials: Type.Optional(
-      Type.Object(
-        {
-          username: Type.Optional(Type.String({ pattern: '^[!-~]{1,200}$', description: 'Access key.' })),
-          passwordFile: Type.Optional(file('File with the secret key.')),
-          caFile: Type.Optional(file('Certificates of authorities, PEM, for https.')),
-        },
-        { ...closed, description: 'Without username and passwordFile the bucket is read anonymously.' },
-      ),
-    ),
-    limits,
-    interval,
-  },
-  closed,
-);
+    'Only commits that one of these keys signed are used.',
+  ),
+  credentials: optional(Credentials),
+  signingKeyFile: optional(text('SSH key that signs commits which the controller pushes.')),
+  limits,
+  interval,
+});
 
-export const WebhookSettings = Type.Object(
-  {
-    provider: Type.Union([Type.Literal('github'), Type.Literal('gitlab'), Type.Literal('gitea'), Type.Literal('hmac')]),
-    secretFile: file('File with the secret that the sender signs with.'),
-  },
-  closed,
-);
+export const DirectorySource = object({ path: Filled, limits, interval });
+
+export const ArchiveSource = object({
+  url: text('https://, http:// or file:// URL of a tar, tar.gz or tgz.'),
+  digest: optional(Digest),
+  path,
+  credentials: optional(Credentials),
+  limits,
+  interval,
+});
+
+export const OciSource = object({
+  ref: text('REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:...'),
+  digest: optional(Digest, 'Digest of the manifest.'),
+  insecure: optional(Type.Boolean(), 'http instead of https.'),
+  verify: optional(
+    object({
+      cosign: Type.Array(text('Public keys, PEM, as cosign generate-key-pair writes them.'), { minItems: 1 }),
+    }),
+    'Only artefacts that one of these keys signed are used.',
+  ),
+  path,
+  credentials: optional(Credentials),
+  limits,
+  interval,
+});
+
+export const BucketSource = object({
+  endpoint: Type.String({
+    pattern: '^https?://[^@/]+/?$',
+    description: 'URL of a server that speaks S3, such as https://s3.eu-central-1.amazonaws.com.',
+  }),
+  bucket: Type.String({ pattern: '^[a-z0-9][-a-z0-9.]{1,61}[a-z0-9]$' }),
+  region: optional(Type.String({ pattern: '^[-a-z0-9]{1,40}$' }), 'Default us-east-1.'),
+  path,
+  credentials: optional(
+    object({
+      username: optional(Type.String({ pattern: '^[!-~]{1,200}$' }), 'Access key.'),
+      passwordFile: optional(text('File with the secret key.')),
+      caFile: caFile(', for https'),
+    }),
+    'Without username and passwordFile the bucket is read anonymously.',
+  ),
+  limits,
+  interval,
+});
+
+export const WebhookSettings = object({
+  provider: oneOf([...gitHosts, 'hmac']),
+  secretFile: text('File with the secret that the sender signs with.'),
+});
 
 /** Exactly one of git, directory, archive, oci and bucket. */
-export const SourceEntry = Type.Object(
-  {
-    name: ObjectName,
-    git: Type.Optional(GitSource),
-    directory: Type.Optional(DirectorySource),
-    archive: Type.Optional(ArchiveSource),
-    oci: Type.Optional(OciSource),
-    bucket: Type.Optional(BucketSource),
-    webhook: Type.Optional(WebhookSettings),
-  },
-  closed,
-);
+export const SourceEntry = object({
+  name: ObjectName,
+  git: optional(GitSource),
+  directory: optional(DirectorySource),
+  archive: optional(ArchiveSource),
+  oci: optional(OciSource),
+  bucket: optional(BucketSource),
+  webhook: optional(WebhookSettings),
+});
 
 export type SourceEntry = Static<typeof SourceEntry>;
 export type GitSettings = Static<typeof GitSource>;

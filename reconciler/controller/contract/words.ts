@@ -1,0 +1,41 @@
+// The words that schemas of gantry.yaml and of requests are written with.
+import { Type, type TLiteral, type TProperties, type TSchema, type TUnion } from 'typebox';
+
+/** An object without other members. */
+export const object = <P extends TProperties>(properties: P, description?: string) =>
+  Type.Object(properties, { additionalProperties: false, ...(description === undefined ? {} : { description }) });
+
+export const optional = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Optional(description === undefined ? schema : { ...schema, description });
+
+export const text = (description: string) => Type.String({ minLength: 1, description });
+
+export const texts = (description: string) => Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description });
+
+/** The name of a part of gantry.yaml. */
+export const name = (description: string) =>
+  Type.String({
+    pattern: '^[a-z0-9](?:[-a-z0-9_]{0,38}[a-z0-9])?$',
+    description: `${description} (letters, digits, - and _)`,
+  });
+
+/** A text such as 1h30m, or seconds. */
+export const duration = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
+
+type Literals<Words extends readonly string[]> = Words extends readonly [
+  infer Word extends string,
+  ...infer Rest extends readonly string[],
+]
+  ? [TLiteral<Word>, ...Literals<Rest>]
+  : [];
+
+export const oneOf = <const Words extends readonly string[]>(words: Words, description?: string) =>
+  Type.Union(
+    words.map((word) => Type.Literal(word)),
+    description === undefined ? {} : { description },
+  ) as TUnion<Literals<Words>>;
+
+export const gitHosts = ['github', 'gitlab', 'gitea'] as const;
+
+/** Certificates that a TLS connection accepts in addition to, or instead of, those of Node. */
+export const caFile = (more = '') => optional(text(`Certificates of authorities, PEM${more}.`));
