@@ -15,6 +15,7 @@ import {
   type PlanHook,
   type Resource,
 } from '../framework/provider.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
 import { noRemote } from './connect.ts';
 import { isGantry, type Link, type Scope } from './link.ts';
@@ -50,7 +51,7 @@ export async function inScope<X extends Context<Link>>(context: X, values: Value
   return { ...context, client: await context.client.reach.at(scope) };
 }
 
-/** The same resource, with operations in the scope that its attributes name. */
+/** The same resource, with time limits, and with operations in the scope that its attributes name. */
 export function scopedResource<A extends Attributes>(
   definition: Resource<A, Link>,
   scoping: Scoping,
@@ -60,7 +61,7 @@ export function scopedResource<A extends Attributes>(
   const names = scoping.inProjects ? (['remote', 'project'] as const) : (['remote'] as const);
   return {
     ...inner,
-    attributes: { ...inner.attributes, ...attributesFor(scoping, ` ${elsewhere}`) },
+    attributes: { ...inner.attributes, timeouts: timeoutsAttribute, ...attributesFor(scoping, ` ${elsewhere}`) },
     optionalIdentity: names,
     ...(inner.listing === undefined ? {} : { listing: scopedListing(inner.listing, scoping) }),
     plan: (hook) => planInScope(inner, hook, names),

@@ -16,6 +16,9 @@ export interface AttributeFacts {
   readonly keep?: true;
 }
 
+/** The server chooses a value when it is left out, and keeps it. */
+export const serverDefault = { optional: true, computed: true, keep: true } as const;
+
 /** Problems of a known value; paths are relative to it. */
 export type Check<T> = (value: T) => string | readonly { readonly path: Path; readonly message: string }[] | undefined;
 

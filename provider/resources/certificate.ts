@@ -7,7 +7,6 @@ import { flag, text, texts, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/object-type.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { oneOf, pemCheck } from './container/container-attributes.ts';
 import { serverResource } from './shared/common-attributes.ts';
@@ -40,7 +39,6 @@ const attributes = {
   }),
   projects: texts({ doc: 'The projects that a restricted certificate may use.' }),
   fingerprint: text({ doc: 'SHA-256 fingerprint of the certificate.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 
 type State = StateOf<typeof attributes>;

@@ -6,7 +6,6 @@ import { flag, text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/object-type.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { readPath, segment } from './shared/read-by-path.ts';
 import { serverResource } from './shared/common-attributes.ts';
 import { perform, performDelete } from './shared/write.ts';
@@ -18,7 +17,6 @@ const attributes = {
   url: text({ doc: 'Its address.', computed: true, keep: true }),
   status: text({ doc: 'Online, Offline.', computed: true }),
   database: flag({ doc: 'Whether it holds a copy of the database.', computed: true }),
-  timeouts: timeoutsAttribute,
 };
 type Live = Static<typeof ClusterMember>;
 const pathOf = (name: string): string => `/1.0/cluster/members/${segment(name)}`;

@@ -6,7 +6,6 @@ import { needExtension } from '../connection/link.ts';
 import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { renderPath, type Path } from '../framework/path.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { isWhollyKnown, type Value } from '../framework/value.ts';
 import { readRules, rulesAttribute, sentRule, type RuleState } from './network-acl-rules.ts';
 import { present, readMap, sameMap, writtenMap } from './shared/config-maps.ts';
@@ -23,7 +22,6 @@ const attributes = {
   ingress: rulesAttribute('Rules for what comes to the containers of a network.'),
   egress: rulesAttribute('Rules for what the containers of a network send.'),
   config: textMap({ doc: 'Keys that start with `user.`.', default: {}, same: sameMap }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

@@ -7,7 +7,6 @@ import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { overlapWarnings } from './network-overlaps.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
@@ -51,7 +50,6 @@ const attributes = {
   ipv4_address: text({ doc: 'IPv4 address of the server in it.', computed: true }),
   ipv6_address: text({ doc: 'IPv6 address of the server in it.', computed: true }),
   locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

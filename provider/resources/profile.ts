@@ -6,7 +6,6 @@ import type { Link } from '../connection/link.ts';
 import type { StateOf } from '../framework/attribute.ts';
 import { failure, DiagnosticError } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/object-type.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { Value } from '../framework/value.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';
@@ -29,7 +28,6 @@ const attributes = {
   description: descriptionAttribute,
   config: containerConfigAttribute(true),
   devices: devicesAttribute,
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

@@ -7,7 +7,6 @@ import { isNotServed } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
 import { flag, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './shared/read-by-path.ts';
 import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './shared/config-maps.ts';
@@ -32,7 +31,6 @@ const attributes = {
     default: false,
   }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 type Live = Static<typeof Project>;

@@ -6,7 +6,6 @@ import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import type { ConfigOf, Context } from '../framework/object-type.ts';
-import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { serverResource } from './shared/common-attributes.ts';
@@ -42,7 +41,6 @@ const attributes = {
     writeOnly: true,
   }),
   trust_password_version: integer({ doc: 'Any number; a change sends `trust_password` again.' }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

@@ -12,10 +12,10 @@ import {
   shownTextMaps,
   textMap,
   texts,
+  serverDefault,
 } from '../../framework/attribute.ts';
 import type { StateOf } from '../../framework/attribute.ts';
 import { durationCheck } from '../../framework/duration.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isGiven } from '../shared/config-maps.ts';
 import {
   containerConfigAttribute,
@@ -147,15 +147,11 @@ export const containerAttributes = {
   description: descriptionAttribute,
   source: object(sourceAttributes, {
     doc: 'Source of the container. Default: an empty container. Another source replaces the container.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
   }),
   architecture: text({
     doc: 'Kernel architecture, such as x86_64.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
     replace: true,
     check: architectureRule,
     same: (before: string, after: string) => architectureName(before) === (architectureName(after) ?? after),
@@ -163,15 +159,11 @@ export const containerAttributes = {
   instance_type: text({ doc: 'Sets limits like an instance type of a cloud, at creation.', replace: isGiven }),
   target: text({
     doc: 'Cluster member for the container, or `@group` for any member of a group. Another one moves the container, which stops for it. Default: the server chooses, and a later move is no difference.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
   }),
   profiles: texts({
     doc: 'Profiles in order; later ones win. Default: `default` at creation (a copy gets those of the server, a backup its own), later unchanged. `[]`: none.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
   }),
   ephemeral: flag({ doc: 'Whether it is deleted when it stops.', default: false }),
   config: containerConfigAttribute(false),
@@ -223,7 +215,6 @@ export const containerAttributes = {
     doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device.',
     computed: true,
   }),
-  timeouts: timeoutsAttribute,
 } as const;
 
 export type ContainerAttributes = typeof containerAttributes;

@@ -8,7 +8,6 @@ import { flag, text, textMap, type StateOf, type TextMap } from '../../framework
 import { DiagnosticError, failure, warning, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isWhollyKnown, type Value, type ValueMap } from '../../framework/value.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { importByParts } from '../shared/import-ids.ts';
@@ -39,7 +38,6 @@ const attributes = {
     computed: true,
     keep: true,
   }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 type Device = Readonly<Record<string, string>>;

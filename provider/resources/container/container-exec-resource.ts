@@ -3,7 +3,6 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import { flag, integer, text, textMap, texts, type TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { durationCheck } from '../../framework/duration.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { at } from '../../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
 import { runOne } from './container-commands.ts';
@@ -49,7 +48,6 @@ const attributes = {
   exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
   stdout: text({ doc: 'Its standard output, at most 64 KiB.', computed: true, keep: true }),
   stderr: text({ doc: 'Its standard error, at most 64 KiB.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 
 /** Key in private data: the creation time of the container in which the command ran. */

@@ -3,11 +3,10 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import { discard, makeDirectories, readIfThere } from '../../../server/client/files/file-helpers.ts';
 import { hiddenFile, hidingMount } from '../../../server/client/files/hidden-files.ts';
 import type { Link } from '../../connection/link.ts';
-import { integer, text, type StateOf } from '../../framework/attribute.ts';
+import { integer, text, type StateOf, serverDefault } from '../../framework/attribute.ts';
 import { failure, DiagnosticError } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { ConfigOf, Context } from '../../framework/object-type.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
 import { removeFile } from './container-file-map.ts';
@@ -34,16 +33,13 @@ const attributes = {
   target: text({ doc: 'symlink: its target.', replace: true }),
   mode: text({
     doc: 'Permissions, octal. Default: 0644, or 0755 for a directory.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
     check: fileMode,
     same: isSameMode,
   }),
   uid: integer({ doc: 'User id of the owner, in the container.', default: 0 }),
   gid: integer({ doc: 'Group id, in the container.', default: 0 }),
   sha256: text({ doc: 'SHA-256 of the content in the container; null with `content_wo`.', computed: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

@@ -4,7 +4,6 @@ import { snapshotName } from '../../../server/api/names.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
 import { at } from '../../framework/path.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
@@ -18,7 +17,6 @@ const attributes = {
   stateful: flag({ doc: 'Whether it includes the memory of running processes.', default: false, replace: true }),
   expires_at: expiryAttribute('container'),
   created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 export const containerPath = (name: string): string => `/1.0/containers/${segment(name)}`;

@@ -5,7 +5,6 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
 import { text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { renameKind } from '../shared/rename.ts';
@@ -16,7 +15,6 @@ const attributes = {
   name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
   description: descriptionAttribute,
   target: text({ doc: 'Fingerprint of the image.', required: true }),
-  timeouts: timeoutsAttribute,
 };
 
 const post = ({ name, description, target }: StateOf<typeof attributes>, { client, signal }: Context<Link>) =>

@@ -5,11 +5,10 @@ import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { uploadImage, type ImageUpload } from '../../../server/client/files/image-files.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
-import { flag, integer, object, text, textMap, type StateOf } from '../../framework/attribute.ts';
+import { flag, integer, object, text, textMap, type StateOf, serverDefault } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isUnknown, type Value } from '../../framework/value.ts';
 import {
   fingerprintOf,
@@ -35,9 +34,7 @@ const attributes = {
   }),
   properties: textMap({
     doc: 'Properties. Default: those of its metadata.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
   }),
   public: flag({ doc: 'Whether untrusted clients may fetch it.', default: false }),
   auto_update: flag({ doc: 'Whether the server updates it automatically.', default: false }),
@@ -49,7 +46,6 @@ const attributes = {
   architecture: text({ doc: 'Its architecture.', computed: true, keep: true }),
   size_bytes: integer({ doc: 'Size of its files in bytes.', computed: true, keep: true }),
   created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

@@ -1,6 +1,6 @@
 // The expiry of a snapshot of a container or volume: the attribute, and its value in the state.
 import { isTimestamp } from '../../../server/api/text/timestamp.ts';
-import { text } from '../../framework/attribute.ts';
+import { text, serverDefault } from '../../framework/attribute.ts';
 
 export const never = '0001-01-01T00:00:00Z';
 const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
@@ -13,9 +13,7 @@ export const shownExpiry = (live: string, before: string | null): string | null 
 export const expiryAttribute = (of: 'container' | 'volume') =>
   text({
     doc: `Time of its deletion, such as \`2030-01-31T12:00:00Z\`. Default: never, or the policy of the ${of}.`,
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
     check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
     same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
   });

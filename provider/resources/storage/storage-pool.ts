@@ -10,7 +10,6 @@ import { text, textMap, texts, type StateOf, type TextMap } from '../../framewor
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isUnknown } from '../../framework/value.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
@@ -44,7 +43,6 @@ const attributes = {
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

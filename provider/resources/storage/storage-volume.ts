@@ -4,10 +4,9 @@ import { volumeName } from '../../../server/api/names.ts';
 import type { StorageVolume } from '../../../server/api/storage/volume.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import { isClustered, isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
-import { object, text, textMap, type StateOf } from '../../framework/attribute.ts';
+import { object, text, textMap, type StateOf, serverDefault } from '../../framework/attribute.ts';
 import { warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import type { PlanHook } from '../../framework/provider.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { validateVolumeConfig } from '../../../server/api/storage/validate-storage-config.ts';
@@ -68,13 +67,10 @@ const attributes = {
   ),
   target: text({
     doc: 'Cluster member for the volume, or `@group` for any member of a group. Another one replaces the volume. Default: the server chooses.',
-    optional: true,
-    computed: true,
-    keep: true,
+    ...serverDefault,
   }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   location: text({ doc: 'Cluster member of the volume.', computed: true, keep: true }),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 

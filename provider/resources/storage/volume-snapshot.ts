@@ -5,7 +5,6 @@ import { needCluster, needExtension, type Link } from '../../connection/link.ts'
 import { text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
-import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
 import { parseImportId } from '../shared/import-ids.ts';
@@ -26,7 +25,6 @@ const attributes = {
   }),
   description: descriptionAttribute,
   expires_at: expiryAttribute('volume'),
-  timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 const listPath = ({ pool, volume }: State): string => `${volumePath({ pool, name: volume })}/snapshots`;
