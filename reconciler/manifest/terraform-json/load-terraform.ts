@@ -1,7 +1,15 @@
 // Turns Terraform JSON files into manifest documents, or reports every problem. Independent of the meaning of documents.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
-import { bareName, listOf, metaArguments, type ConfigFile, type Piece, type Resource } from './config/blocks.ts';
+import {
+  bareName,
+  isTrue,
+  listOf,
+  metaArguments,
+  type ConfigFile,
+  type Piece,
+  type Resource,
+} from './config/blocks.ts';
 import { readModules, type ModuleFiles, type ModuleTree } from './config/module-tree.ts';
 import { Evaluation, type Output } from './evaluation/evaluation.ts';
 import type { DataAnswer, DataRequest, Instance } from './evaluation/instance.ts';
@@ -88,7 +96,7 @@ function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<strin
   const destroy = (lifecycle as { readonly destroy?: Json } | undefined)?.destroy;
   const refuse = (message: string): void => report({ code: 'E_REMOVED', message, file, steps });
   if (resources.has(from)) refuse(`removed: ${from} is still declared`);
-  else if (destroy === false) refuse(`removed: without a state, gantry cannot keep ${from}`);
+  else if (destroy === false || destroy === 'false') refuse(`removed: without a state, gantry cannot keep ${from}`);
 }
 
 /**
@@ -160,7 +168,7 @@ function checkResource(resource: Resource, report: Report): void {
   if (body['dynamic'] !== undefined) refuse('E_DYNAMIC', `${address} has a dynamic block`, 'dynamic');
   checkArguments(resource, known.arguments, refuse);
   for (const lifecycle of listOf(body['lifecycle'])) {
-    if (lifecycle['create_before_destroy'] === true)
+    if (isTrue(lifecycle['create_before_destroy']))
       refuse('E_CREATE_BEFORE_DESTROY', `${address}: create_before_destroy`, 'lifecycle');
     if (lengthOf(lifecycle['replace_triggered_by']) > 0)
       refuse('E_REPLACE_TRIGGER', `${address}: replace_triggered_by`, 'lifecycle');

@@ -5,7 +5,7 @@ import { isInProject } from '../../../server/api/kinds.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/documents/document.ts';
 import { isPlaced } from '../../core/settings/cluster-members.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
-import { listOf, type Resource } from './config/blocks.ts';
+import { isTrue, listOf, type Resource } from './config/blocks.ts';
 import { addNeeds, dependedOn } from './document-needs.ts';
 import { documentAddress, PartError, type Draft } from './draft.ts';
 import type { Evaluation } from './evaluation/evaluation.ts';
@@ -210,7 +210,7 @@ function lifecycleOf(resource: Resource): JsonObject {
   const ignore: string[] = [];
   let isProtected = false;
   for (const lifecycle of listOf(resource.body['lifecycle'])) {
-    if (lifecycle['prevent_destroy'] === true) isProtected = true;
+    if (isTrue(lifecycle['prevent_destroy'])) isProtected = true;
     const changes = lifecycle['ignore_changes'];
     if (changes === 'all') ignore.push('*');
     else if (Array.isArray(changes)) ignore.push(...(changes as readonly Json[]).flatMap((each) => ignoredPaths(each)));

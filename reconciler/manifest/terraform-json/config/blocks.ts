@@ -71,6 +71,9 @@ export const listOf = (value: Json | undefined): readonly JsonObject[] =>
     (item): item is JsonObject => typeof item === 'object' && item !== null && !Array.isArray(item),
   );
 
+/** Terraform takes the text as well. */
+export const isTrue = (value: Json | undefined): boolean => value === true || value === 'true';
+
 /** `provider` and `depends_on` take names as they are, or as the only thing in a template. */
 export const bareName = (text: string): string => text.trim().replace(/^\$\{\s*(.*?)\s*\}$/, '$1');
 

@@ -53,9 +53,12 @@ export const wordsOf = (text: string): readonly string[] => text.split(' ').filt
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
   readonly path: readonly string[];
-  constructor(path: readonly string[], message: string) {
+  /** The message quotes the value. */
+  readonly hasValue: boolean;
+  constructor(path: readonly string[], message: string, hasValue = false) {
     super(message);
     this.path = path;
+    this.hasValue = hasValue;
   }
 }
 
@@ -85,7 +88,7 @@ function primitive(value: Value, shape: keyof typeof primitives, path: readonly 
     return primitives[shape](value);
   } catch (error) {
     if (!(error instanceof ConversionError)) throw error;
-    throw new ShapeError(path, error.message);
+    throw new ShapeError(path, error.message, true);
   }
 }
 

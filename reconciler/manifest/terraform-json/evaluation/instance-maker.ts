@@ -66,7 +66,10 @@ export class InstanceMaker {
     } catch (error) {
       if (!(error instanceof ShapeError)) throw error;
       const { file, steps, construct } = error.path.reduce(below, below(this.#resource, name));
-      const message = `${this.#resource.address}: ${[name, ...error.path].join('.')}: ${error.message}`;
+      const { body } = this.#resource;
+      const isSecret = error.hasValue && this.#module.references.isTainted(body[name] ?? null, body);
+      const why = isSecret ? 'the value, which is sensitive, is of another type' : error.message;
+      const message = `${this.#resource.address}: ${[name, ...error.path].join('.')}: ${why}`;
       const from = construct === undefined ? {} : { construct };
       this.#module.shared.report({ code: 'E_ARGUMENT', message, file, steps, ...from });
       return unknown;

@@ -1,5 +1,5 @@
 // The result of an evaluation: instances of resources with their values, and the modules that they are in. Types only.
-import type { Json } from '../../../core/documents/document.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import type { Piece, Resource } from '../config/blocks.ts';
 import type { Value } from '../expression/values.ts';
 import type { Members } from './argument-shapes.ts';
@@ -42,6 +42,8 @@ export interface Context {
   readonly each?: { readonly key: Value; readonly value: Value };
   readonly count?: number;
   readonly self?: Value;
+  /** The block, whose `for_each` gives `each.value`. */
+  readonly block?: JsonObject;
 }
 
 /** The request of a data source to the server. */

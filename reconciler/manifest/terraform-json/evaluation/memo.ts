@@ -42,13 +42,18 @@ export class Memo {
     }
   }
 
-  fail(error: unknown, place: Context['place'], expression: string | undefined): void {
+  /** `isSecret`: the expression has a sensitive value, which messages about values may quote. */
+  fail(
+    error: unknown,
+    place: Context['place'],
+    { isSecret, ...more }: { isSecret: boolean; expression?: string },
+  ): void {
     if (error instanceof ConversionError) return this.refuse('E_BIG_NUMBER', error.message, place);
     if (!(error instanceof ExpressionError)) throw error;
-    this.refuse(error.code, error.message, place, {
-      ...(expression === undefined ? {} : { expression }),
-      offset: error.span.start,
-    });
+    const { code, message, span } = error;
+    const isAboutValues = code === 'E_VALUE' || code === 'E_TYPE';
+    const hidden = 'it cannot be evaluated; the reason is hidden, since a value is sensitive';
+    this.refuse(code, isSecret && isAboutValues ? hidden : message, place, { ...more, offset: span.start });
   }
 
   refuse(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {

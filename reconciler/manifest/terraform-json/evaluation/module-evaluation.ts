@@ -1,13 +1,13 @@
 // Evaluates one instance of a module: its variables, locals, resources, data sources and calls are evaluated at their first use, each
 // once; cycles are reported.
 import type { Json } from '../../../core/documents/document.ts';
-import { below, listOf, type Piece, type Resource } from '../config/blocks.ts';
+import { below, isTrue, listOf, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';
 import { ExpressionError } from '../expression/syntax.ts';
 import { composed, ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
-import { judge, judgeCheck } from './conditions.ts';
+import { judge, judgeCheck, type Judging } from './conditions.ts';
 import type { Context, Instance, Module, Repetition, EvaluationState } from './instance.ts';
 import { InstanceMaker } from './instance-maker.ts';
 import type { References } from './references.ts';
@@ -84,7 +84,7 @@ export class ModuleEvaluation implements Module {
   outputs(): ReadonlyMap<string, { readonly value: Value; readonly isSensitive: boolean }> {
     return new Map(
       [...this.tree.config.outputs].map(([name, piece]) => {
-        const isSensitive = piece.body['sensitive'] === true || this.references.isTainted(piece.body['value'] ?? null);
+        const isSensitive = isTrue(piece.body['sensitive']) || this.references.isTainted(piece.body['value'] ?? null);
         return [name, { value: orUnknown(this.#output(name)), isSensitive }];
       }),
     );
@@ -101,16 +101,18 @@ export class ModuleEvaluation implements Module {
       this.#output(name);
       const rules = piece.body['precondition'];
       const label = `${this.address}output.${name}`;
-      judge({ label, kind: 'precondition', piece, rules }, this.#at({ place: piece }), this.shared.report);
+      judge({ label, kind: 'precondition', piece, rules }, this.#judging({ place: piece }), this.shared.report);
     }
     for (const check of checks) {
-      for (const text of judgeCheck(check, this.#at({ place: check }))) this.shared.warn(text);
+      for (const text of judgeCheck(check, this.#judging({ place: check }))) this.shared.warn(text);
     }
   }
 
-  #at(context: Context) {
-    return (json: Json | undefined, place: Context['place']): Value =>
-      this.evaluate(json ?? null, { ...context, place });
+  #judging(context: Context): Judging {
+    return {
+      evaluate: (json, place) => this.evaluate(json ?? null, { ...context, place }),
+      isSecret: (json) => this.references.isTainted(json ?? null, context.block),
+    };
   }
 
   /** Any JSON with templates. A failure is reported, and its value is unknown. */
@@ -123,7 +125,8 @@ export class ModuleEvaluation implements Module {
       if (typeof leaf !== 'string') return fromJson(leaf);
       return leaf.includes('{') ? evaluate(this.shared.parsed.parse(leaf), this.#scope(context)) : composed(leaf);
     } catch (error) {
-      this.#memo.fail(error, context.place, typeof leaf === 'string' ? leaf : undefined);
+      const isSecret = this.references.isTainted(leaf, context.block);
+      this.#memo.fail(error, context.place, { ...(typeof leaf === 'string' ? { expression: leaf } : {}), isSecret });
       return unknown;
     }
   }
@@ -173,12 +176,14 @@ export class ModuleEvaluation implements Module {
 
   #readVariable(name: string, piece: Piece): Value {
     try {
-      const value = readVariable(piece, this.#setting(name));
+      const isSecret = this.references.isTainted(`\${var.${name}}`);
+      const value = readVariable(piece, this.#setting(name), isSecret);
       if (value === undefined) {
         this.#memo.refuse('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
         return unknown;
       }
-      validateVariable(name, piece, value, this.#scope({ place: piece }));
+      const isHidden = (message: Json): boolean => this.references.isTainted(message);
+      validateVariable(name, piece, value, { outer: this.#scope({ place: piece }), isHidden });
       return value;
     } catch (error) {
       if (!(error instanceof ConversionError || error instanceof ExpressionError)) throw error;
@@ -279,7 +284,7 @@ export class ModuleEvaluation implements Module {
     for (const lifecycle of listOf(resource.body['lifecycle'])) {
       const piece = below(resource, 'lifecycle');
       const rules = lifecycle[kind];
-      judge({ label: resource.address, kind, piece, rules }, this.#at(context), this.shared.report);
+      judge({ label: resource.address, kind, piece, rules }, this.#judging(context), this.shared.report);
     }
   }
 }

@@ -1,7 +1,7 @@
 // The references of a configuration, from its expressions without evaluation: the values that a sensitive variable taints, and the
 // dependencies of resources; also through locals, variables and outputs of modules.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
-import type { Resource } from '../config/blocks.ts';
+import { isTrue, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import { parseTemplate } from '../expression/parse.ts';
 import { referencesOf } from '../expression/references.ts';
@@ -86,8 +86,8 @@ export class References {
   #isReferenceTainted(first: string, second: string, third: string | undefined): boolean {
     if (first === 'module') return this.#isModuleTainted(second, third);
     const body = this.#tree.config.resources.get(`${first}.${second}`)?.body;
-    const isOne = body !== undefined && third !== undefined;
-    if (isOne) return this.isTainted(body[third] ?? null, body);
+    if (body !== undefined && third !== undefined)
+      return this.#memo(`${first}.${second}.${third}`, () => this.isTainted(body[third] ?? null, body));
     return this.#memo(first === 'data' ? `data.${second}.${third ?? ''}` : `${first}.${second}`);
   }
 
@@ -99,12 +99,12 @@ export class References {
     return names.some((each) => child.#memo(`output.${each}`));
   }
 
-  #memo(name: string): boolean {
+  #memo(name: string, compute = (): boolean => this.#isNameTainted(name)): boolean {
     const known = this.#tainted.get(name);
     if (known !== undefined) return known;
     // A cycle, which the evaluation reports.
     this.#tainted.set(name, false);
-    const result = this.#isNameTainted(name);
+    const result = compute();
     this.#tainted.set(name, result);
     return result;
   }
@@ -115,13 +115,13 @@ export class References {
     if (first === 'var') {
       const call = this.#tree.call?.body;
       const isPassed = this.#parent?.isTainted(call?.[second] ?? null, call) === true;
-      return isPassed || variables.get(second)?.body['sensitive'] === true;
+      return isPassed || isTrue(variables.get(second)?.body['sensitive']);
     }
     if (first === 'local') return this.isTainted(locals.get(second)?.value ?? null);
     if (first === 'data') return this.#isBlockTainted(data.get(`${second}.${third}`)?.body);
     if (first === 'output') {
       const body = outputs.get(second)?.body;
-      return body?.['sensitive'] === true || this.isTainted(body?.['value'] ?? null);
+      return isTrue(body?.['sensitive']) || this.isTainted(body?.['value'] ?? null);
     }
     return this.#isBlockTainted(resources.get(name)?.body);
   }

@@ -20,11 +20,14 @@ export function repetitionOf(
     return undefined;
   };
   if (count !== undefined && each !== undefined) return refuse('count', 'count and for_each exclude each other');
-  if (count === undefined && each === undefined) return [{ key: '', context: { place: piece } }];
+  if (count === undefined && each === undefined) return [{ key: '', context: { place: piece, block: piece.body } }];
   if (count !== undefined) {
     const number = numberIn(evaluate('count'));
     if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max)
-      return Array.from({ length: number }, (_, at) => ({ key: `[${at}]`, context: { place: piece, count: at } }));
+      return Array.from({ length: number }, (_, at) => ({
+        key: `[${at}]`,
+        context: { place: piece, block: piece.body, count: at },
+      }));
     return refuse('count', `count must be a whole number, and ${stateOf(number)}`, codeOf(number));
   }
   const value = evaluate('for_each');
@@ -33,7 +36,7 @@ export function repetitionOf(
     return refuse('for_each', `for_each must be a map or a set of strings, and ${stateOf(value)}`, codeOf(value));
   return entries.map(([key, item]) => ({
     key: `[${JSON.stringify(key)}]`,
-    context: { place: piece, each: { key, value: item } },
+    context: { place: piece, block: piece.body, each: { key, value: item } },
   }));
 }
 

@@ -12,17 +12,29 @@ import { readType } from './type-constraint.ts';
 /** A given value: a text of the command line, a value of a file, or an argument of a module block. */
 export type VariableSetting = { readonly text: string } | { readonly json: Json } | { readonly value: Value };
 
-/** Undefined: it has no value. Throws ConversionError and ExpressionError. */
-export function readVariable(piece: Piece, given: VariableSetting | undefined): Value | undefined {
+/** Undefined: it has no value. Throws ConversionError and ExpressionError, without the value if it `isSecret`. */
+export function readVariable(piece: Piece, given: VariableSetting | undefined, isSecret: boolean): Value | undefined {
   const { type, default: fallback, nullable } = piece.body;
   const convert = readType(typeof type === 'string' ? type : 'any');
-  const raw = given === undefined ? undefined : rawValue(given, type);
-  // Null for a non-nullable variable means its default.
-  const isLeftOut = raw === undefined || (raw === null && nullable === false && fallback !== undefined);
-  if (isLeftOut && fallback === undefined) return undefined;
-  const value = convert(isLeftOut ? fromJson(fallback) : raw);
+  const read = (): Value | undefined => {
+    const raw = given === undefined ? undefined : rawValue(given, type);
+    // Null for a non-nullable variable means its default.
+    const isLeftOut = raw === undefined || (raw === null && nullable === false && fallback !== undefined);
+    if (isLeftOut && fallback === undefined) return undefined;
+    return convert(isLeftOut ? fromJson(fallback) : raw);
+  };
+  const value = isSecret ? withoutValue(read) : read();
   if (value === null && nullable === false) throw new ConversionError('null is not allowed');
   return value;
+}
+
+function withoutValue<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConversionError || error instanceof ExpressionError)) throw error;
+    throw new ConversionError('its value, which is sensitive, does not have its type');
+  }
 }
 
 function rawValue(given: VariableSetting, type: Json | undefined): Value {
@@ -46,8 +58,13 @@ function literalValue(text: string): Value {
   }
 }
 
-/** Checks the rules when the value is known. Throws ConversionError. */
-export function validateVariable(name: string, piece: Piece, value: Value, outer: Scope): void {
+/** Checks the rules when the value is known. `isHidden`: whether a message has a sensitive value. Throws ConversionError. */
+export function validateVariable(
+  name: string,
+  piece: Piece,
+  value: Value,
+  { outer, isHidden }: { readonly outer: Scope; readonly isHidden: (message: Json) => boolean },
+): void {
   const scope: Scope = {
     ...outer,
     resolve: (names, span) =>
@@ -58,7 +75,8 @@ export function validateVariable(name: string, piece: Piece, value: Value, outer
     const condition = typeof rule['condition'] === 'string' ? rule['condition'] : 'true';
     if (toBool(evaluate(parseTemplate(condition), scope)) !== false) continue;
     const message = rule['error_message'];
-    const text = typeof message === 'string' ? toText(evaluate(parseTemplate(message), scope)) : null;
+    const text =
+      typeof message === 'string' && !isHidden(message) ? toText(evaluate(parseTemplate(message), scope)) : null;
     throw new ConversionError(typeof text === 'string' ? text : 'it breaks its rule');
   }
 }

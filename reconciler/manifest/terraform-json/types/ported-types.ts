@@ -31,6 +31,7 @@ const scalars: Members = {
   running: 'bool',
   allow_restart: 'bool',
   wait_for_network: 'bool',
+  restricted: 'bool',
 };
 
 /** Provider arguments that are about the connection. */

@@ -49,16 +49,22 @@ function lookup([object = null, key = null, ...fallback]: readonly Value[]): Val
   return value;
 }
 
+const valuesOf = (object: ValueMap): readonly Value[] => keysOf(object).map((key) => object[key] ?? null);
+
 function merge(objects: readonly Value[]): Value {
   if (objects.includes(unknown)) return unknown;
   const present = objects.filter((object) => object !== null);
   return mapFrom(present.flatMap((_, index) => Object.entries(map(present, index))));
 }
 
-function flatten(value: Value): readonly Value[] {
-  if (isSet(value)) return value.items.flatMap(flatten);
-  return isList(value) ? value.flatMap(flatten) : [value];
+/** Unknown if one element is: it may be a list of any length. */
+function flatten(items: readonly Value[]): Value {
+  const flat = items.flatMap(flattened);
+  return flat.includes(unknown) ? unknown : flat;
 }
+
+const flattened = (value: Value): readonly Value[] =>
+  (isSet(value) ? value.items : isList(value) ? value : undefined)?.flatMap(flattened) ?? [value];
 
 function distinct(items: readonly Value[]): readonly Value[] {
   const unified = unify(items);
@@ -102,6 +108,11 @@ function indexIn(items: readonly Value[], wanted: Value): number {
   const at = items.findIndex((item) => same(item, wanted) === true);
   if (at < 0) throw new ConversionError('the list has no such element');
   return at;
+}
+
+function zipmap(args: readonly Value[]): Value {
+  const names = list(args, first);
+  return names.includes(unknown) ? unknown : zip(textsOf(names), list(args, second));
 }
 
 function zip(names: readonly string[], values: readonly Value[]): ValueMap {
@@ -155,6 +166,8 @@ const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
   max: 1,
   run: (args) => run(list(args, first)),
 });
+const onElements = (run: (items: readonly Value[]) => Value): FunctionRow => ({ ...onList(run), passesElements: true });
+
 /** Each becomes a set before they are combined: a list of bools and numbers cannot, regardless of the others. */
 const asSets = (args: readonly Value[]): readonly (readonly Value[])[] =>
   args.map((_, index) => unify(list(args, index)));
@@ -169,24 +182,34 @@ const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => bool
 
 export const collections: Readonly<Record<string, FunctionRow>> = {
   length: { least: 1, max: 1, seesUnknown: true, run: ([value = null]) => length(value) },
-  element: { least: 2, max: 2, run: (args) => element(sequence(args, first), whole(args, second)) },
-  lookup: { least: 2, max: 3, takesNull: true, run: lookup },
-  keys: { least: 1, max: 1, run: (args) => keysOf(map(args, first)) },
-  values: { least: 1, max: 1, run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null) },
+  element: {
+    least: 2,
+    max: 2,
+    passesElements: true,
+    run: (args) => element(sequence(args, first), whole(args, second)),
+  },
+  lookup: { least: 2, max: 3, takesNull: true, passesElements: true, run: lookup },
+  keys: { least: 1, max: 1, passesElements: true, run: (args) => keysOf(map(args, first)) },
+  values: { least: 1, max: 1, passesElements: true, run: (args) => valuesOf(map(args, first)) },
   merge: { least: 0, seesUnknown: true, takesNull: true, run: merge },
-  concat: { least: 1, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
+  concat: { least: 1, passesElements: true, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
   contains: { least: 2, max: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
   coalesce: { least: 1, seesUnknown: true, takesNull: true, run: coalesce },
   compact: onList((items) => textsOf(items.filter((item) => item !== null && item !== ''))),
   distinct: onList(distinct),
-  flatten: onList(flatten),
-  reverse: onList((items) => [...items].reverse()),
+  flatten: onElements(flatten),
+  reverse: onElements((items) => [...items].reverse()),
   sort: onList((items) => [...textsOf(items)].sort(compareBytes)),
-  one: onList(one),
+  one: onElements(one),
   range: { least: 1, max: 3, run: range },
-  slice: { least: 3, max: 3, run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)) },
+  slice: {
+    least: 3,
+    max: 3,
+    passesElements: true,
+    run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)),
+  },
   index: { least: 2, max: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
-  zipmap: { least: 2, max: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
+  zipmap: { least: 2, max: 2, passesElements: true, run: zipmap },
   chunklist: { least: 2, max: 2, run: (args) => chunks(unify(list(args, first)), whole(args, second)) },
   setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
   setintersection: sets((item, others) => others.every((other) => isIn(other, item))),

@@ -16,6 +16,8 @@ export interface FunctionRow {
   readonly max?: number;
   /** Handles unknown values itself; other functions return unknown if any part of an argument is. */
   readonly seesUnknown?: true;
+  /** Passes elements on without looking into them, so that unknown ones do not matter. */
+  readonly passesElements?: true;
   /** The others refuse null. */
   readonly takesNull?: true;
   readonly run: (args: readonly Value[], context: FunctionContext) => Value;

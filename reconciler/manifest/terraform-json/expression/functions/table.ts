@@ -83,7 +83,8 @@ export function callFunction(written: string, args: readonly Value[], span: Span
   }
   const empty = row.takesNull === true ? -1 : args.indexOf(null);
   if (empty >= 0) throw new ExpressionError('E_VALUE', `${name}(): argument ${empty + 1} is null`, span);
-  if (row.seesUnknown !== true && !args.every(isWhole)) return unknown;
+  const isReady = row.passesElements === true ? !args.includes(unknown) : args.every(isWhole);
+  if (row.seesUnknown !== true && !isReady) return unknown;
   try {
     return composedIn(row.run(args, context));
   } catch (error) {
