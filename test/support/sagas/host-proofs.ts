@@ -338,7 +338,7 @@ export const hostProofs = {
         for (const path of [metadataPath, join(at.dir, 'images', fingerprint)]) await writeFile(path, 'x');
         await at.records.commit((changes) => {
           changes.put('images', fingerprint, image);
-          changes.put('projects', 'other', project);
+          changes.put('projects', 'other', { ...project, config: { 'features.images': 'true' } });
         });
         return {
           saga: addImageSaga({ ...at, dir: at.imagesDir }),
