@@ -1,6 +1,11 @@
 // Action gantry_container_restart: restarts a container, or starts it when it is stopped.
 import { integer, text } from '../framework/attribute.ts';
-import { awaitAddress, startContainer, stopContainer } from '../resources/container/container-power.ts';
+import {
+  awaitAddress,
+  restartContainer,
+  startContainer,
+  stopContainer,
+} from '../resources/container/container-power.ts';
 import { isUp } from '../../server/client/facts/containers.ts';
 import { gantryAction } from '../resources/shared/common-attributes.ts';
 
@@ -18,12 +23,17 @@ export const containerRestart = gantryAction({
   },
   async invoke({ container, stop_timeout: seconds }, context) {
     const { metadata } = await context.client.client.get('container', container, context.signal);
-    if (isUp(metadata.status)) {
-      context.sendProgress(`Stopping ${container}`);
-      await stopContainer(context, metadata, seconds ?? 30);
+    if (isUp(metadata.status) && metadata.ephemeral) {
+      context.sendProgress(`Restarting ${container}`);
+      await restartContainer(context, metadata, seconds ?? 30);
+    } else {
+      if (isUp(metadata.status)) {
+        context.sendProgress(`Stopping ${container}`);
+        await stopContainer(context, metadata, seconds ?? 30);
+      }
+      context.sendProgress(`Starting ${container}`);
+      await startContainer(context, container);
     }
-    context.sendProgress(`Starting ${container}`);
-    await startContainer(context, container);
     await awaitAddress(context, container);
   },
 });

@@ -38,8 +38,9 @@ export async function planContainer(hook: Hook): Promise<void> {
   }
   const isRenamed = planned.name !== prior.name;
   const stopped = [...(isRenamed ? ['name'] : []), ...(moves ? ['target'] : [])];
-  // A rename or move stops the container, and an ephemeral container is deleted when it stops.
-  if (prior.ephemeral === true && isUp(prior.status ?? '')) for (const cause of stopped) hook.replace(at(cause));
+  // The server deletes an ephemeral container when it stops, as for a rename or a move.
+  if (planned.ephemeral === true && isUp(prior.status ?? ''))
+    for (const cause of [...stopped, ...(planned.running === false ? ['running'] : [])]) hook.replace(at(cause));
   const causes = [...stopped, ...(cost?.effect === 'restart' ? cost.causes : []), ...secretCauses(hook, prior)];
   const isOwed = planOwedRestart(hook, prior, causes.length > 0);
   const restarts = prior.running === true && planned.running !== false && (causes.length > 0 || isOwed);

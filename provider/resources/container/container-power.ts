@@ -36,16 +36,35 @@ export async function stopContainer(
   timeoutSeconds: number,
 ): Promise<void> {
   if (isFrozen(status)) await thawContainer(context, name);
+  await endContainer(context, name, 'stop', timeoutSeconds);
+}
+
+async function endContainer(
+  context: Context<Link>,
+  name: string,
+  action: 'stop' | 'restart',
+  timeoutSeconds: number,
+): Promise<void> {
   if (timeoutSeconds > 0) {
     try {
-      await changeState(context, name, { action: 'stop', timeout: timeoutSeconds });
+      await changeState(context, name, { action, timeout: timeoutSeconds });
       return;
     } catch (error) {
       context.signal.throwIfAborted();
       if (!(error instanceof ClientError) || error.code !== 'operationFailed') throw error;
     }
   }
-  await changeState(context, name, { action: 'stop', force: true });
+  await changeState(context, name, { action, force: true });
+}
+
+/** Restarts in one request, which an ephemeral container survives: the server deletes it when it stops. Cleanly, then by force. */
+export async function restartContainer(
+  context: Context<Link>,
+  { name, status }: Pick<Container, 'name' | 'status'>,
+  timeoutSeconds: number,
+): Promise<void> {
+  if (isFrozen(status)) await thawContainer(context, name);
+  await endContainer(context, name, 'restart', timeoutSeconds);
 }
 
 /** Waits in order. When the user wants to stop, waiting ends with a warning: the container exists anyway. */

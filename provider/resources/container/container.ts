@@ -8,7 +8,7 @@ import { isImported, markImport } from '../../framework/import-mark.ts';
 import type { Value } from '../../framework/value.ts';
 import { containerAttributes } from './container-attributes.ts';
 import { planContainer } from './container-plan.ts';
-import { startContainer, stopContainer, thawContainer } from './container-power.ts';
+import { restartContainer, startContainer, stopContainer, thawContainer } from './container-power.ts';
 import { checkSource } from './same-source.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { isFrozen, readContainer } from './container-state.ts';
@@ -113,13 +113,15 @@ export const container = gantryResource({
     const target = await moveTarget(context, planned, before);
     const stops =
       isRunning && (planned.running === false || (await mustRestart(context, planned, changed, target !== undefined)));
-    if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);
+    const restarts = stops && planned.ephemeral === true && planned.running !== false;
+    const end = restarts ? restartContainer : stopContainer;
+    if (stops) await end(context, before, planned.stop_timeout ?? 30);
     if (target !== undefined) await moveOrContinue(context, before, target, stops && planned.running !== false);
     if (name !== prior.name)
       await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
     // It starts when its member is restored.
     if (!runs) return afterStart(context, planned, prior, { late, hasStarted: false, runs });
-    if (stops || !isRunning) await startContainer(context, name);
+    if ((stops && !restarts) || !isRunning) await startContainer(context, name);
     else if (isFrozen(before.status)) await thawContainer(context, name);
     if (stops) forgetRestart(context.privateData);
     return afterStart(context, planned, prior, { late, hasStarted: stops || !isRunning });

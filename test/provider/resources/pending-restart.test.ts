@@ -20,6 +20,7 @@ const attributes = Object.fromEntries(Object.keys(resource.attributes).map((name
 /** Terraform with one running container: `failing` says which request fails, and how. */
 class World {
   live: Container = liveContainer('web', { last_used_at: 'first', config: {} });
+  isDeleted = false;
   failing: 'put-refused' | 'put-lost' | 'stop' | undefined;
   state: ValueMap = { ...attributes };
   privateData: Record<string, string> = {};
@@ -46,6 +47,8 @@ class World {
       },
       putContainerState: async (_name: string, { action }: { readonly action: string }) => {
         if (action === 'start') this.start();
+        else if (action === 'restart') this.start();
+        else if (this.live.ephemeral) this.isDeleted = true;
         else if (this.failing === 'stop') throw new ClientError('operationFailed', 'it does not stop');
         else this.live = { ...this.live, status: 'Stopped', status_code: 102 };
         return {};
@@ -141,4 +144,35 @@ test.each([
   await world.apply(config);
   expect(await world.refresh()).toMatchObject({ restart_pending: false });
   expect(world.privateData).not.toHaveProperty('restart');
+});
+
+describe('an ephemeral container, which the server deletes when it stops', () => {
+  const started = async (): Promise<World> => {
+    const world = new World();
+    await world.apply({ ephemeral: true });
+    return world;
+  };
+
+  test('survives a change that takes effect at a start', async () => {
+    const world = await started();
+    expect((await world.apply({ ...nested, ephemeral: true })).diagnostics).toEqual([]);
+    expect([world.isDeleted, world.live.last_used_at]).toEqual([false, 'start 1']);
+    expect(world.state).toMatchObject({ status: 'Running', restart_pending: false });
+  });
+
+  test('survives such a change together with the one that makes it ephemeral', async () => {
+    const world = new World();
+    await world.apply({ ...nested, ephemeral: true });
+    expect([world.isDeleted, world.live.last_used_at]).toEqual([false, 'start 1']);
+  });
+
+  test.each([
+    ['stopped', { ephemeral: true, running: false }, ['running']],
+    ['renamed', { ephemeral: true, name: 'other' }, ['name']],
+    ['kept and stopped', { ephemeral: false, running: false }, []],
+    ['kept and renamed', { ephemeral: false, name: 'other' }, []],
+  ] as const)('is replaced only if it is ephemeral afterwards: %s', async (_what, config, expected) => {
+    const { replace } = await (await started()).plan(config);
+    expect(replace).toEqual(expected.map((attribute) => [{ attribute }]));
+  });
 });
