@@ -65,21 +65,30 @@ export async function chosenServer<T extends ConnectOptions>(options: T, env: En
     throw usageError(`--host ${first ?? ''} and --host ${second}: several servers need a file of hosts (--hosts)`);
   if (first === '') throw usageError('--host is empty (is a variable of the shell unset?)');
   const named = first ?? env['GANTRY_HOST'] ?? '';
-  if (named !== '') {
-    // An address has a colon, or is the path of a socket.
-    if (named.includes(':') || named.startsWith('/')) return { options };
-    const { contexts } = await readContexts(env);
-    const context = contexts.get(named);
-    if (context !== undefined) return { options: filled(options, context) };
-    throw usageError(
-      `${JSON.stringify(named)} is neither a context${hint(named, contexts.keys())} nor an address: unix:///PATH or https://NAME:8443`,
-    );
-  }
+  if (named !== '') return { options: isAddress(named) ? options : filled(options, await contextNamed(named, env)) };
   if ((env['GANTRY_SOCKET'] ?? '') !== '') return { options };
   const all = await readContexts(env);
   if (all.current === undefined) return { options };
   const context = neededContext(all, all.current);
   return { options: filled(options, context), current: `context ${all.current}: ${context.host}` };
+}
+
+/** An address has a colon, or is the path of a socket. */
+const isAddress = (named: string): boolean => named.includes(':') || named.startsWith('/');
+
+/** The options for a server that a flag names, by its address or as a context. */
+export async function serverOptions(options: ConnectOptions, named: string, env: Env): Promise<ConnectOptions> {
+  if (isAddress(named)) return { ...options, host: [named] };
+  return filled(options, await contextNamed(named, env));
+}
+
+async function contextNamed(named: string, env: Env): Promise<ServerContext> {
+  const { contexts } = await readContexts(env);
+  const context = contexts.get(named);
+  if (context !== undefined) return context;
+  throw usageError(
+    `${JSON.stringify(named)} is neither a context${hint(named, contexts.keys())} nor an address: unix:///PATH or https://NAME:8443`,
+  );
 }
 
 function filled<T extends ConnectOptions>(options: T, { host, ...context }: ServerContext): T {

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chosenServer } from '../../../reconciler/cli/session/contexts.ts';
+import { chosenServer, serverOptions } from '../../../reconciler/cli/session/contexts.ts';
 import { cli } from '../../support/cli/io.ts';
 import { withDaemon } from '../../support/daemons/daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -61,6 +61,41 @@ test('flags and variables override the context in use, and a certificate on the 
     expect(await chosenServer(options, env)).toEqual({ options });
   for (const more of [{ GANTRY_HOST: 'unix:///x' }, { GANTRY_SOCKET: '/x' }])
     expect(await chosenServer({}, { ...env, ...more })).toEqual({ options: {} });
+});
+
+test('every flag and argument that names a server takes a context', async () => {
+  const { run } = own();
+  await withDaemon({}, async (daemon) => {
+    const host = `unix://${daemon.socketPath}`;
+    await run('context', 'add', 'lab', host);
+    for (const [argv, code, said] of [
+      [['copy', 'c1', '--host', 'lab', '--target-host', 'lab'], 64, 'give the copy another name'],
+      [['copy', 'c1', '--host', 'lab', '--target-host', 'lap'], 64, '"lap" is neither a context (did you mean lab?)'],
+      [['migrate-from-lxd', '--dry-run', '--host', 'lab', '--lxd', 'lab'], 64, `${host} is both servers`],
+      [['migrate-from-lxd', '--dry-run', '--host', 'lab', '--lxd', 'lap'], 64, 'did you mean lab?'],
+      [['login', 'lab'], 64, `${host} is a local socket`],
+      [['logout', 'lab'], 64, `${host} is a local socket`],
+    ] as const) {
+      const ran = await run(...argv);
+      expect([argv, ran.code, ran.stderr]).toEqual([argv, code, expect.stringContaining(said)]);
+    }
+  });
+});
+
+test('flags go before what the context of a second server says', async () => {
+  const { env, file } = own();
+  mkdirSync(join(file, '..'), { recursive: true });
+  const prod = { host: 'https://a:8443', clientCert: '/c', clientKey: '/k', project: 'team' };
+  writeFileSync(file, JSON.stringify({ contexts: { prod } }));
+  expect(await serverOptions({}, 'prod', env)).toEqual({ ...prod, host: ['https://a:8443'] });
+  expect(await serverOptions({ clientCert: '/x', clientKey: '/y' }, 'prod', env)).toMatchObject({
+    clientCert: '/x',
+    clientKey: '/y',
+  });
+  expect(await serverOptions({ serverCert: 'pin' }, 'https://b:1', env)).toEqual({
+    serverCert: 'pin',
+    host: ['https://b:1'],
+  });
 });
 
 test('a wrong name, address or file is refused with a remedy', async () => {

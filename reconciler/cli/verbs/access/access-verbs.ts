@@ -50,7 +50,7 @@ export const trustRemove = verb('trust remove', 'stop trusting certificates; the
 });
 export type TrustRemoveOptions = OptionsOf<typeof trustRemove>;
 
-const server: Argument = ['<host>', 'https://name:8443'];
+const server: Argument = ['<host>', 'https://name:8443, or a context', 'context'];
 
 export const login = verb('login', 'log in at the OpenID Connect issuer of a server; later commands use the login', {
   args: [server],

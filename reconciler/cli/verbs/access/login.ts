@@ -6,14 +6,15 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import type { Command, Run } from '../../session/context.ts';
+import { serverOptions } from '../../session/contexts.ts';
 import { clientOptionsOf } from '../../session/host.ts';
 import { readLogin, removeLogin, writeLogin } from '../../session/login-file.ts';
 import { logIn, loginOf, type IssuerOfHost } from '../../session/login.ts';
 import type { LoginOptions } from './access-verbs.ts';
 
 export const login: Run<LoginOptions> = async (context, [given = '']) => {
-  const host = hostOf(given);
-  const { serverCert } = context.options;
+  const { host: named, serverCert } = await serverOptions(context.options, given, context.io.env);
+  const host = hostOf(named);
   const { tls } = await clientOptionsOf(serverCert === undefined ? {} : { serverCert });
   const issuer = await issuerOf(context, host, tls);
   const show = (address: string, code: string): void =>
@@ -34,13 +35,13 @@ export const login: Run<LoginOptions> = async (context, [given = '']) => {
 };
 
 export const logout: Run = async (context, [given = '']) => {
-  const host = hostOf(given);
+  const host = hostOf((await serverOptions({}, given, context.io.env)).host);
   const known = await readLogin(context.io.env, host);
   await removeLogin(context.io.env, host);
   context.out(known === undefined ? `There is no login at ${host}` : `Logged out of ${host}`);
 };
 
-function hostOf(given: string): string {
+function hostOf([given = '']: readonly string[] = []): string {
   try {
     const endpoint = parseEndpoint(given);
     if (endpoint.kind === 'https') return renderEndpoint(endpoint);

@@ -31,7 +31,7 @@ const copyArgs: readonly Argument[] = [
 ];
 const copyFlags = {
   ...hostFlags,
-  targetHost: text('--target-host <url>', 'server to copy to (default: the same server)'),
+  targetHost: text('--target-host <url>', 'server to copy to: an address or a context (default: the same server)'),
   targetClientCert: text('--target-client-cert <file>', 'client certificate for that server (default: --client-cert)'),
   targetClientKey: text('--target-client-key <file>', 'key of that certificate, PEM'),
   targetServerCert: text('--target-server-cert <file|fingerprint>', 'accept only this certificate of that server'),

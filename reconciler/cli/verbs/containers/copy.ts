@@ -13,6 +13,7 @@ import type { Context, Run, Output } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
+import { serverOptions } from '../../session/contexts.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 
@@ -64,13 +65,12 @@ async function withTarget(
     return withClient(context, (client) => work(client, client));
   }
   const { host: _host, serverCert: _pin, embedded: _embedded, runtime: _runtime, ...shared } = context.options;
-  const options: HostOptions = {
-    ...shared,
-    host: [targetHost],
+  const own: HostOptions = {
     ...(targetClientCert === undefined ? {} : { clientCert: targetClientCert }),
     ...(targetClientKey === undefined ? {} : { clientKey: targetClientKey }),
     ...(targetServerCert === undefined ? {} : { serverCert: targetServerCert }),
   };
+  const options = { ...shared, ...(await serverOptions(own, targetHost, context.io.env)) };
   return withClient(context, (from) => withClient({ ...context, options }, (to) => work(from, to)));
 }
 

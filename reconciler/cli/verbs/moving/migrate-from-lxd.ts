@@ -9,6 +9,7 @@ import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import { confirm } from '../../session/confirm.ts';
 import { withClient } from '../../session/connect.ts';
+import { serverOptions } from '../../session/contexts.ts';
 import type { Context, Run } from '../../session/context.ts';
 import type { ConnectOptions } from '../../session/host.ts';
 import { exportHost } from '../objects/export.ts';
@@ -32,13 +33,13 @@ export const migrateFromLxd: Run<MigrateOptions> = (context) => {
   return options.dryRun === true ? run() : withFolder(folder, run);
 };
 
-function moveAll(
+async function moveAll(
   context: Moving,
   folder: string,
   { mode, graceSeconds }: Pick<Carrier, 'mode' | 'graceSeconds'>,
 ): Promise<ExitCode> {
   const { options } = context;
-  const lxd = { ...context, options: lxdOptions(context) };
+  const lxd = { ...context, options: await lxdOptions(context) };
   return withClient(context, (gantryd) =>
     withClient(lxd, async (other) => {
       const [from, to] = options.toLxd === true ? [gantryd, other] : [other, gantryd];
@@ -175,7 +176,7 @@ const graceOf = (grace: string | undefined): number =>
 /** The LXD socket of the snap and of the Debian package. */
 const sockets = ['/var/snap/lxd/common/lxd/unix.socket', '/var/lib/lxd/unix.socket'];
 
-function lxdOptions({ options, io }: Moving): MigrateOptions & Pick<ConnectOptions, 'flagPrefix'> {
+async function lxdOptions({ options, io }: Moving): Promise<MigrateOptions & Pick<ConnectOptions, 'flagPrefix'>> {
   const { lxd, lxdClientCert, lxdClientKey, lxdServerCert, serverCert: _pin, ...shared } = options;
   const folder = io.env['LXD_DIR'];
   const local = [...(folder === undefined ? [] : [join(folder, 'unix.socket')]), ...sockets].find((path) =>
@@ -183,12 +184,11 @@ function lxdOptions({ options, io }: Moving): MigrateOptions & Pick<ConnectOptio
   );
   if (lxd === undefined && local === undefined)
     throw usageError(`no LXD on this host (${sockets.join(', ')}): name it with --lxd https://HOST:8443`);
-  return {
-    ...shared,
-    flagPrefix: '--lxd-',
-    host: [lxd ?? `unix://${local ?? ''}`],
+  const own: ConnectOptions = {
     ...(lxdClientCert === undefined ? {} : { clientCert: lxdClientCert }),
     ...(lxdClientKey === undefined ? {} : { clientKey: lxdClientKey }),
     ...(lxdServerCert === undefined ? {} : { serverCert: lxdServerCert }),
   };
+  const server = await serverOptions(own, lxd ?? `unix://${local ?? ''}`, io.env);
+  return { ...shared, ...server, flagPrefix: '--lxd-' };
 }

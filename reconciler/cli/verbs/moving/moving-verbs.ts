@@ -15,7 +15,7 @@ export const migrateFromLxd = {
     clientKey,
     serverCert,
     ...inSection('Connection:', {
-      lxd: text('--lxd <url>', 'the LXD server (default: the socket of the LXD on this host)'),
+      lxd: text('--lxd <url>', 'the LXD server: an address or a context (default: the socket of the LXD on this host)'),
       lxdClientCert: text('--lxd-client-cert <file>', 'client certificate for that server (default: --client-cert)'),
       lxdClientKey: text('--lxd-client-key <file>', 'key of that certificate, PEM'),
       lxdServerCert: text('--lxd-server-cert <file|fingerprint>', 'accept only this certificate of that server'),
