@@ -35,7 +35,11 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
   /** Uploads a new unique image to the member. */
   async function upload(member: TestMember, word: string, split = false): Promise<string> {
     const metadata = `architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: ${word}}\n`;
-    const built = await buildBusyboxImage(join(dir, word), { metadata, split });
+    const built = await buildBusyboxImage(join(dir, word), {
+      metadata,
+      split,
+      busybox: { withoutPrograms: true },
+    });
     const bytes = await readFile(built.metadataPath);
     const sent =
       built.rootfsPath === undefined

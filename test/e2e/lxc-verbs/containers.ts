@@ -51,7 +51,8 @@ export const containerProofs: Readonly<Record<string, Proof>> = {
     expect(await world.lxc('info', '--resources')).toMatch(/Threads/);
   },
   start: async (world) => {
-    const c = await running(world);
+    const c = await made(world);
+    await world.lxc('start', c);
     await is(world, c, 'Running');
     expect((await world.lxc.run(['start', c])).stderr).toMatch(/already running/);
   },

@@ -20,16 +20,16 @@ export type Proof = (world: World) => Promise<unknown>;
 let count = 0;
 export const name = (): string => `n${(count += 1)}`;
 
-/** A stopped container. */
-export async function made({ lxc }: World): Promise<string> {
+/** A stopped container, made without `lxc`: `lxc init` and `lxc start` have proofs of their own. */
+export async function made({ daemon }: Pick<World, 'daemon'>): Promise<string> {
   const container = name();
-  await lxc('init', 'bb', container);
+  await daemon.ok('POST', '/1.0/containers', { name: container, source: { type: 'image', alias: 'bb' } });
   return container;
 }
 
-export async function running(world: World): Promise<string> {
+export async function running(world: Pick<World, 'daemon'>): Promise<string> {
   const container = await made(world);
-  await world.lxc('start', container);
+  await world.daemon.ok('PUT', `/1.0/containers/${container}/state`, { action: 'start' });
   return container;
 }
 

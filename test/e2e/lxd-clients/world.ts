@@ -52,7 +52,11 @@ export async function makeClientWorld(runtime: 'sim' | 'lxc'): Promise<ClientWor
   };
   try {
     const build = (name: string, metadata: string, split = false) =>
-      buildBusyboxImage(join(work, name), { split, metadata: metadata, busybox: { dhcp: false } });
+      buildBusyboxImage(join(work, name), {
+        split,
+        metadata,
+        busybox: { dhcp: false, withoutPrograms: runtime === 'sim' },
+      });
     const [base, whole, parts, streamed] = [
       await build('base', metadataOf('base')),
       await build('whole', metadataOf('whole')),

@@ -1,12 +1,12 @@
 // One daemon, one directory of manifests, one container on them: the setup for tests of changes and their effects.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { cli, type CliRun } from './io.ts';
 import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
-import { writeQuickstartImage } from '../images/quickstart.ts';
+import { buildBusyboxImage } from '../images/busybox.ts';
 import { freeSubnet } from '../hosts/free-resources.ts';
 import { startStockLxd } from '../hosts/stock-lxd.ts';
 
@@ -121,8 +121,8 @@ ${more}`;
 
 export async function openBench(host: BenchHost): Promise<Bench> {
   const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtef-'));
-  if (host !== 'sim') writeQuickstartImage(join(dir, 'image.tar.gz'));
-  else packImage(dir, 'image.tar.gz', 'one');
+  if (host === 'sim') packImage(dir, 'image.tar.gz', 'one');
+  else copyFileSync((await buildBusyboxImage(join(dir, 'busybox'))).metadataPath, join(dir, 'image.tar.gz'));
   mkdirSync(join(dir, 'shared'));
   writeFileSync(join(dir, 'shared', 'mark'), 'seen');
   const bench = new Bench(host === 'lxd' ? await startStockLxd() : await makeDaemon({ runtime: host }), dir);

@@ -10,6 +10,8 @@ export interface BusyboxOptions {
   readonly dhcp?: boolean;
   /** Keep a root shell on the console, for console tests. Default false. */
   readonly consoleShell?: boolean;
+  /** Leave busybox and its links out: the simulation starts no programs, and unpacks such an image in a tenth of the time. */
+  readonly withoutPrograms?: boolean;
   /** A shell script run as /sbin/init instead of busybox init. */
   readonly init?: string;
   /** Ignore requests to shut down, for tests of time limits: only a forced stop ends such a container. */
@@ -89,10 +91,12 @@ export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {
   await directory('root', 0o700);
   await directory('tmp', 0o1777);
 
-  await copyFile(source, join(dir, 'bin/busybox'));
-  await chmod(join(dir, 'bin/busybox'), 0o755);
-  made.push(join(dir, 'bin/busybox'));
-  linkApplets(source, dir, options.init === undefined ? ['sbin/init'] : [], made);
+  if (options.withoutPrograms !== true) {
+    await copyFile(source, join(dir, 'bin/busybox'));
+    await chmod(join(dir, 'bin/busybox'), 0o755);
+    made.push(join(dir, 'bin/busybox'));
+    linkApplets(source, dir, options.init === undefined ? ['sbin/init'] : [], made);
+  }
 
   for (const verb of ['poweroff', 'reboot', 'halt']) {
     await file(`sbin/${verb}`, `#!/bin/sh\nexec /bin/busybox ${verb} -f\n`, 0o755);
@@ -114,16 +118,33 @@ export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {
   if (owner !== undefined) for (const path of made) await lchown(path, owner.uid, owner.gid);
 }
 
+/**
+ * The applets that tests start without a shell: the shell of busybox finds its applets without links. All 269 links, which every container
+ * makes, shifts and deletes, take a fiftieth of the processor time of a run of all tests.
+ */
+const linked = new Set(
+  (
+    '[ arp ash base64 basename cat chgrp chmod chown cp cut date dd df dirname dmesg du echo env expr false find free grep groups gunzip ' +
+    'gzip head hostname id ifconfig init ip kill killall less ln login ls lsmod md5sum mkdir mkfifo mknod mktemp more mount mv nc netstat ' +
+    'nproc nsenter passwd pidof ping ping6 printf ps pwd readlink realpath rm rmdir route sed seq setsid sh sha256sum sleep sort stat stty ' +
+    'su sync sysctl tail tar tee test time timeout top touch tr true truncate tty udhcpc umount uname unlink unshare uptime vi wc wget ' +
+    'which who whoami xargs yes'
+  ).split(' '),
+);
 const applets = new Map<string, readonly string[]>();
 
 /** Asked of the program once in a process: test files make hundreds of root file systems. */
 function appletsOf(busybox: string): readonly string[] {
-  const known = applets.get(busybox) ?? execFileSync(busybox, ['--list-full'], { encoding: 'utf8' }).split('\n');
+  const known =
+    applets.get(busybox) ??
+    execFileSync(busybox, ['--list-full'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((path) => linked.has(path.slice(path.lastIndexOf('/') + 1)));
   applets.set(busybox, known);
   return known;
 }
 
-/** Links every applet where busybox itself would; poweroff, reboot, halt (and a given init) are scripts instead. */
+/** Links applets where busybox itself would; poweroff, reboot, halt (and a given init) are scripts instead. */
 function linkApplets(busybox: string, dir: string, more: readonly string[], made: string[]): void {
   const ours = new Set(['sbin/init', 'sbin/poweroff', 'sbin/reboot', 'sbin/halt', 'bin/busybox', 'usr/bin/busybox']);
   for (const path of more) ours.delete(path);
