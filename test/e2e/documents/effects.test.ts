@@ -1,10 +1,9 @@
 // The effect in a plan is the real effect: live changes reach a running container, restarts restart it, recreations replace it, and the
-// next plan is empty. For every kind, on the simulation and on real containers.
+// next plan is empty. For every kind, on real containers and on a stock LXD.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+import { benchHosts } from '../../support/cli/bench-hosts.ts';
 import {
   containerWith,
   network,
@@ -16,8 +15,6 @@ import {
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 
 const subnet = freeSubnet();
-
-const missing = await realRuntimeMissing();
 
 /** The value of a control group file of the container's first process; either generation of control groups. */
 async function groupValue(bench: Bench, files: Readonly<Record<string, string>>): Promise<string> {
@@ -339,23 +336,12 @@ async function perform(bench: Bench, one: Case, host: BenchHost): Promise<void> 
   if (host === 'lxc') await one.really?.(bench);
 }
 
-const missingLxd = stockLxdMissing();
-if (missingLxd !== undefined) console.log(`skipped: changes on a stock LXD: ${missingLxd}`);
-
-const hosts = [
-  { host: 'sim', reason: undefined },
-  { host: 'lxc', reason: missing },
-  { host: 'lxd', reason: missingLxd ?? missing },
-] as const;
-
-for (const { host, reason } of hosts) {
-  // In order: each case begins with the result of the one before.
-  describe.skipIf(reason !== undefined)(`a change on ${host} has the effect in its plan`, () => {
-    let bench: Bench;
-    beforeAll(async () => {
-      bench = await openBench(host);
-    });
-    afterAll(() => bench.close());
-    test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, one) => perform(bench, one, host));
+// In order: each case begins with the result of the one before.
+describe.each(await benchHosts('changes', 'lxc', 'lxd'))('a change on %s has the effect in its plan', (host) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(host);
   });
-}
+  afterAll(() => bench.close());
+  test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, one) => perform(bench, one, host));
+});

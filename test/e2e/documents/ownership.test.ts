@@ -1,4 +1,4 @@
-// Sets on whole servers (simulated, real, and a stock LXD): image updates, prune, and a clean end of a set.
+// Sets on whole servers (gantryd with real containers, a stock LXD): image updates, prune, and a clean end of a set.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ function repack(bench: Bench, host: BenchHost): void {
 }
 
 // In order: each begins with the result of the one before.
-describe.each(await benchHosts('real sets', 'sim', 'lxc', 'lxd'))('a set on %s', (host) => {
+describe.each(await benchHosts('real sets', 'lxc', 'lxd'))('a set on %s', (host) => {
   let bench: Bench;
   beforeAll(async () => {
     bench = await openBench(host);

@@ -1,4 +1,4 @@
-// Projects as documents, and documents in projects: on a stock LXD and on gantryd, simulated and with real containers.
+// Projects as documents, and documents in projects: on a stock LXD and on gantryd with real containers.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, realRuntimeMissing, type Json } from '../../support/daemons/daemon.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { writeQuickstartImage } from '../../support/images/quickstart.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { repository } from '../../support/cli/programs.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
@@ -19,15 +20,14 @@ interface Server {
   cleanUp(): Promise<void>;
 }
 
+const noRuntime = await realRuntimeMissing();
 const servers: readonly { readonly name: string; readonly missing?: string; readonly start: () => Promise<Server> }[] =
   [
     { name: 'a stock LXD', ...absent(stockLxdMissing()), start: startStockLxd },
-    { name: 'gantryd with simulated containers', start: () => makeDaemon({ runtime: 'sim' }) },
-    {
-      name: 'gantryd with real containers',
-      ...absent(await realRuntimeMissing()),
-      start: () => makeDaemon({ runtime: 'lxc' }),
-    },
+    { name: 'gantryd with real containers', ...absent(noRuntime), start: () => makeDaemon({ runtime: 'lxc' }) },
+    ...(isLongRun || noRuntime !== undefined
+      ? [{ name: 'gantryd with simulated containers', start: () => makeDaemon({ runtime: 'sim' }) }]
+      : []),
   ];
 function absent(missing: string | undefined): { readonly missing?: string } {
   return missing === undefined ? {} : { missing };

@@ -1,12 +1,12 @@
 // Waits for containers after their start: commands, files, addresses, ports; and the message about one that does not get ready.
-// On the simulation, on real containers, on a stock LXD.
+// On real containers and on a stock LXD.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
 
-describe.each(await benchHosts('waiting for real containers', 'sim', 'lxc', 'lxd'))('a container on %s', (host) => {
+describe.each(await benchHosts('waiting for real containers', 'lxc', 'lxd'))('a container on %s', (host) => {
   let bench: Bench;
   let count = 0;
   beforeAll(async () => {

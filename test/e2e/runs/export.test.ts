@@ -1,5 +1,4 @@
-// A host, exported and planned: the plan is empty, on the simulation, on real containers and on a stock LXD; and the command line of
-// export.
+// A host, exported and planned: the plan is empty, on the simulation and on a stock LXD; and the command line of export.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +7,7 @@ import { containerWith, network, openBench, type Bench } from '../../support/cli
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 
-describe.each(await benchHosts('export', 'sim', 'lxc', 'lxd'))('on %s', (host) => {
+describe.each(await benchHosts('export', 'sim', 'lxd'))('on %s', (host) => {
   let bench: Bench;
   const run = (...argv: readonly string[]): Promise<CliRun> =>
     cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
