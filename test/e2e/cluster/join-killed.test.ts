@@ -12,7 +12,7 @@ import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
 /** Delays from the request to the kill; a join takes about 300 ms. */
-const delaysMs = isLongRun ? Array.from({ length: 40 }, (_, n) => n * 20) : [40, 120, 250];
+const delaysMs = isLongRun ? Array.from({ length: 40 }, (_, n) => n * 20) : [40, 200];
 
 describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout: 600_000 }, () => {
   let bundle: Bundle;

@@ -8,7 +8,7 @@ import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-const kills = isLongRun ? 60 : 3;
+const kills = isLongRun ? 60 : 2;
 
 describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', () => {
   let bundle: Bundle;

@@ -56,7 +56,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
 
   test('a member answers the request that changes its address before it switches', async () => {
     const free = async () => `127.0.0.1:${await freePort()}`;
-    const wanted = [await free(), await free(), two.address, await free(), two.address, '', two.address, ''];
+    const wanted = [await free(), await free(), two.address, '', two.address, ''];
     for (const address of wanted) {
       const changed = await one.call('PATCH', '/1.0?target=m2', { config: { 'core.https_address': address } });
       expect([address, changed.status, changed.bytes.toString()]).toEqual([address, 200, expect.anything()]);
@@ -70,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
   test('a client that deletes its own certificate gets the answer before its connection ends', async () => {
     await one.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${await freePort()}` } });
     const address = String((await one.get('/1.0')).config['core.https_address']);
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const client = await makeClient();
       const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
       expect((await two.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
@@ -86,7 +86,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
   });
 
   test('a change of settings ends no connection of another member', async () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const changed = await one.call('PATCH', '/1.0?target=m2', { config: { 'user.round': String(round) } });
       expect([round, changed.status, changed.bytes.toString()]).toEqual([round, 200, expect.anything()]);
     }

@@ -8,12 +8,13 @@ import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../.
 import { type Bundle, bundleDaemon } from '../../../support/daemons/child-process.ts';
 import { type Gantryd, startGantryd } from '../../../support/daemons/gantryd.ts';
 import { freePort } from '../../../support/hosts/free-port.ts';
+import { isLongRun } from '../../../support/left-out.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 import { makePair } from '../../../support/daemons/tls.ts';
 
 /** Delays from the request to the kill: the record is written after about 20 ms, and used once the other member knows it. */
-const delaysMs = [0, 15, 40, 80, 120, 200];
+const delaysMs = isLongRun ? [0, 15, 40, 80, 120, 200] : [0, 40, 120];
 
 describe.skipIf(etcdMissing() !== undefined)('a member that is killed', () => {
   let bundle: Bundle;

@@ -13,13 +13,16 @@ import { type Bundle, bundleDaemon } from '../../../support/daemons/child-proces
 import { type Gantryd, startGantryd } from '../../../support/daemons/gantryd.ts';
 import { freePorts } from '../../../support/hosts/free-port.ts';
 import { isLongRun } from '../../../support/left-out.ts';
+import { seededRandom } from '../../../support/random.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const run = promisify(execFile);
+const random = seededRandom();
+console.log(`kills while the keys of a cluster change: seed ${random.seed}`);
 /** Delays from the request to the kill; the three phases take some seconds. */
-const delaysMs = isLongRun ? Array.from({ length: 24 }, (_, n) => n * 400) : [300, 2_500];
+const delaysMs = isLongRun ? Array.from({ length: 24 }, (_, n) => n * 400) : [300 + Math.floor(random.next() * 2_200)];
 const patienceMs = 120_000;
 
 describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout: 600_000 }, () => {
