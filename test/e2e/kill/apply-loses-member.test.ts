@@ -9,7 +9,7 @@ import { bundleDaemon, type Bundle } from '../../support/daemons/child-process.t
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
-const numbers = Array.from({ length: 36 }, (_, number) => number);
+const numbers = Array.from({ length: 24 }, (_, number) => number);
 const share = numbers.length / 3;
 
 interface Listed {
@@ -85,7 +85,7 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
       const own = numbers.filter((number) => memberOf(number) === member.name).map((number) => `c${number}`);
       expect(rootsOf(member).map((path) => path.replace(/^.*_/, ''))).toEqual(own.sort());
     }
-    const file = await one.gantryd.call('GET', '/1.0/containers/c35/files?path=/n');
-    expect(file.bytes.toString()).toBe('35');
+    const file = await one.gantryd.call('GET', '/1.0/containers/c23/files?path=/n');
+    expect(file.bytes.toString()).toBe('23');
   }, 240_000);
 });

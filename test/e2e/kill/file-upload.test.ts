@@ -46,34 +46,29 @@ function begin(gantryd: Gantryd, path: string): ClientRequest {
 /** Everything below, as paths. */
 const allFiles = (dir: string): readonly string[] => (readdirSync(dir, { recursive: true }) as string[]).toSorted();
 
-describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
-  const isOff = runtime === 'lxc' && missing !== undefined;
-
-  test.skipIf(isOff)(
-    'a daemon killed during uploads leaves the old file complete, no new one and no temporary one',
-    async () => {
-      const gantryd = await startGantryd(programs, { runtime });
-      try {
-        const rootfs = await makeContainer(gantryd);
-        mkdirSync(join(rootfs, 'data'));
-        writeFileSync(join(rootfs, 'data/old'), 'old');
-        const pid = gantryd.pid;
-        const uploads = [begin(gantryd, '/data/new'), begin(gantryd, '/data/old')];
-        // The unnamed files, open in the daemon and already filled.
-        await until(() => openSizes(pid, `${rootfs}/data`).filter((size) => size >= mebibyte).length === 2);
-        await gantryd.kill();
-        for (const upload of uploads) upload.destroy();
-        expect(readFileSync(join(rootfs, 'data/old'), 'utf8')).toBe('old');
-        expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
-        await gantryd.start();
-        expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
-        expect((await gantryd.call('POST', at('/data/new'), 'whole')).status).toBe(200);
-        expect(readFileSync(join(rootfs, 'data/new'), 'utf8')).toBe('whole');
-      } finally {
-        await remove(gantryd, []);
-      }
-    },
-  );
+describe.each(missing === undefined ? (['lxc'] as const) : (['sim'] as const))('on %s', (runtime) => {
+  test('a daemon killed during uploads leaves the old file complete, no new one and no temporary one', async () => {
+    const gantryd = await startGantryd(programs, { runtime });
+    try {
+      const rootfs = await makeContainer(gantryd);
+      mkdirSync(join(rootfs, 'data'));
+      writeFileSync(join(rootfs, 'data/old'), 'old');
+      const pid = gantryd.pid;
+      const uploads = [begin(gantryd, '/data/new'), begin(gantryd, '/data/old')];
+      // The unnamed files, open in the daemon and already filled.
+      await until(() => openSizes(pid, `${rootfs}/data`).filter((size) => size >= mebibyte).length === 2);
+      await gantryd.kill();
+      for (const upload of uploads) upload.destroy();
+      expect(readFileSync(join(rootfs, 'data/old'), 'utf8')).toBe('old');
+      expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
+      await gantryd.start();
+      expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
+      expect((await gantryd.call('POST', at('/data/new'), 'whole')).status).toBe(200);
+      expect(readFileSync(join(rootfs, 'data/new'), 'utf8')).toBe('whole');
+    } finally {
+      await remove(gantryd, []);
+    }
+  });
 });
 
 test('64 MiB are uploaded and downloaded while the daemon’s memory grows little', async () => {
@@ -83,7 +78,7 @@ test('64 MiB are uploaded and downloaded while the daemon’s memory grows littl
     // Once, for code that is loaded and compiled by the first one.
     await push(gantryd, '/first');
     const before = peakOf(gantryd.pid);
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < 2; turn++) {
       await push(gantryd, `/large${turn}`);
       expect(await pulledBytes(gantryd, `/large${turn}`)).toBe(total);
     }

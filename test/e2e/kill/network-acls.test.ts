@@ -1,5 +1,4 @@
 // kill -9 of a daemon with real bridges around changes of network ACLs: the next start gives the kernel the rules that are recorded.
-// Prints how long one change of an ACL takes.
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,7 +43,7 @@ describe.skipIf(missing !== undefined)('a killed daemon and network ACLs', () =>
   });
 
   test('kill -9 during a change leaves the old or the new rules, and the next start applies the recorded ones', async () => {
-    for (let port = 81; port < 86; port += 1) {
+    for (let port = 81; port < 83; port += 1) {
       const change = put(port).catch(() => undefined);
       await sleep(random.next() * 40);
       await gantryd.kill();
@@ -60,14 +59,9 @@ describe.skipIf(missing !== undefined)('a killed daemon and network ACLs', () =>
   });
 
   test('a change of an ACL reaches the kernel before its answer', async () => {
-    const times: number[] = [];
-    for (let port = 100; port < 121; port += 1) {
-      const from = performance.now();
+    for (let port = 100; port < 104; port += 1) {
       expect((await put(port)).status).toBe(200);
-      times.push(performance.now() - from);
       expect(rules()).toContain(`tcp dport ${port} accept`);
     }
-    const [median = 0] = times.toSorted((a, b) => a - b).slice(10, 11);
-    console.log(`one change of a network ACL: ${median.toFixed(1)} ms (median of ${times.length})`);
   });
 });

@@ -7,7 +7,7 @@ import { makeProject } from '../../support/daemons/projects.ts';
 import { until } from '../../support/until.ts';
 
 const onGantryd = useGantryd();
-const names = Array.from({ length: 12 }, (_none, index) => `c${String(index).padStart(2, '0')}`);
+const names = Array.from({ length: 8 }, (_none, index) => `c${String(index).padStart(2, '0')}`);
 
 /** In one pool a container gets another name; into another pool its files are copied. */
 test.each([
