@@ -69,23 +69,27 @@ resource "gantry_container_device" "many" {
     return { description, status, devices, note: config[key] };
   };
   const proxy = (port: number) => ({ type: 'proxy', listen: `tcp:127.0.0.1:${port}`, connect: 'tcp:127.0.0.1:80' });
-  const applied = async (hcl: string): Promise<string> => {
+  const settled = async (hcl: string): Promise<string> => {
     terraform.write(hcl);
     return terraform.settle();
   };
+  const applied = async (hcl: string): Promise<string> => {
+    terraform.write(hcl);
+    return terraform.apply();
+  };
 
   test('A device is added, changed and removed while its container runs, which shows no change of its own', async () => {
-    expect(await applied(container() + device('http', 18_080))).toContain('3 added');
+    expect(await settled(container() + device('http', 18_080))).toContain('3 added');
     expect(await web()).toMatchObject({ status: 'Running', devices: { http: proxy(18_080) }, note: '["http"]' });
     expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['root']);
-    expect(await applied(container() + device('http', 18_081))).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await settled(container() + device('http', 18_081))).toContain('0 added, 1 changed, 0 destroyed');
     expect((await web()).devices.http).toEqual(proxy(18_081));
     const both = container('description = "x"') + device('http', 18_082) + device('https', 18_083);
-    expect(await applied(both)).toContain('1 added, 2 changed, 0 destroyed');
+    expect(await settled(both)).toContain('1 added, 2 changed, 0 destroyed');
     expect(await web()).toMatchObject({ description: 'x', note: '["http","https"]' });
-    expect(await applied(container('description = "y"') + device('https', 18_083))).toContain('1 changed, 1 destroyed');
+    expect(await settled(container('description = "y"') + device('https', 18_083))).toContain('1 changed, 1 destroyed');
     expect(Object.keys((await web()).devices).toSorted()).toEqual(['https', 'root']);
-    await applied(container('description = "y"'));
+    await settled(container('description = "y"'));
     expect(await web()).toMatchObject({ description: 'y', note: undefined });
     expect(Object.keys((await web()).devices)).toEqual(['root']);
   });
@@ -99,7 +103,7 @@ resource "gantry_container_device" "many" {
     await put({});
     expect(await applied(all)).toContain('1 added, 0 changed, 0 destroyed');
     await put({ http: proxy(18_085) });
-    expect(await applied(all)).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await settled(all)).toContain('0 added, 1 changed, 0 destroyed');
     expect((await web()).devices.http).toEqual(proxy(18_084));
     await daemon.call('PUT', '/1.0/containers/web/state', { action: 'stop', timeout: 1, force: true });
     await daemon.call('DELETE', '/1.0/containers/web');
@@ -122,7 +126,7 @@ resource "gantry_container_device" "many" {
     expect(first).toContain('remove the gantry_container_device from the configuration');
     terraform.write(container(`config = { "${key}" = "[]" }`) + device('http', 18_086));
     expect(await terraform.fails('plan', '-input=false')).toContain('is reserved for notes of this provider');
-    await applied(container() + device('http', 18_086));
+    await settled(container() + device('http', 18_086));
   });
 
   test('A device is imported by container/name, also from a container whose import lists it', async () => {
@@ -139,7 +143,7 @@ resource "gantry_container_device" "many" {
       properties: { listen: 'tcp:127.0.0.1:18087' },
       noted: false,
     });
-    await applied(all);
+    await settled(all);
     expect(await web()).toMatchObject({ devices: { http: proxy(18_087) }, note: '["http"]' });
     // The device stays: the container leaves its devices as they are, until the key lists this one.
     await terraform.forget('gantry_container.c', 'gantry_container_device.http');
@@ -157,7 +161,7 @@ resource "gantry_container_device" "many" {
     await terraform.forget('gantry_container_device.http');
     await terraform.import('gantry_container_device.http', 'web/http,project=default');
     expect(await terraform.state('gantry_container_device.http')).toMatchObject({ noted: true, project: 'default' });
-    expect(await applied(all)).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await settled(all)).toContain('0 added, 1 changed, 0 destroyed');
     expect(await terraform.fails('import', 'gantry_container_device.http', 'web')).toContain(
       'It must be [project/]container/name',
     );
@@ -180,7 +184,7 @@ resource "gantry_container" "b" {
   depends_on = [gantry_container_device.http]
 }
 `;
-    await applied(all('shop') + copy);
+    await settled(all('shop') + copy);
     expect(Object.keys((await web('copy')).devices)).toEqual(['root']);
     expect((await web('copy')).note).toBeUndefined();
     await applied(all('shop'));
@@ -193,7 +197,7 @@ resource "gantry_container" "b" {
   test('A device changes in one apply together with its container and many others', async () => {
     await applied(container());
     expect(await applied(container('description = "x"') + many(12, 18_100))).toContain('12 added, 1 changed');
-    await applied(container('description = "y"') + many(9, 18_200));
+    await settled(container('description = "y"') + many(9, 18_200));
     const { devices, description, note } = await web();
     expect(Object.keys(devices).toSorted()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'root']);
     expect(devices.p8).toEqual(proxy(18_208));
@@ -222,12 +226,16 @@ resource "gantry_container" "b" {
 
   test('A wrong device is refused by the plan, with the place of the error', async () => {
     await applied(container());
-    const wrong = async (from: string, to: string): Promise<string> => {
-      terraform.write(container() + device('http', 18_089).replace(from, to));
-      return terraform.fails('plan', '-input=false');
-    };
-    expect(await wrong('"proxy"', '"prxy"')).toContain('Invalid device http');
-    expect(await wrong('connect', 'conect')).toMatch(/conect is not a property of proxy devices/);
-    expect(await wrong('{ listen', '{ type = "proxy", listen')).toContain('Set the attribute type instead');
+    const wrong = (label: string, from: string, to: string): string => device(label, 18_089).replace(from, to);
+    terraform.write(
+      container() +
+        wrong('type', '"proxy"', '"prxy"') +
+        wrong('property', 'connect', 'conect') +
+        wrong('both', '{ listen', '{ type = "proxy", listen'),
+    );
+    const said = await terraform.fails('plan', '-input=false');
+    expect(said).toContain('Invalid device type');
+    expect(said).toMatch(/conect is not a property of proxy devices/);
+    expect(said).toContain('Set the attribute type instead');
   });
 });

@@ -30,7 +30,7 @@ describe.skipIf(noTerraform !== undefined)('terraform', { timeout: 300_000 }, ()
   afterAll(() => attached?.stop());
 
   // The command sleeps: a busy stock LXD sometimes loses the output of a command that ends at once.
-  /** Network, pool, profile, image and a running container with an address; changed, restarted, imported, destroyed. */
+  /** Network, pool, profile, image and a running container with an address; changed, restarted, renamed, destroyed. */
   async function realStory(address: string, bridge: string, read: (path: string) => Promise<unknown>): Promise<void> {
     const run = open(address);
     const image = await buildBusyboxImage(join(run.dir, 'image'));
@@ -77,30 +77,20 @@ resource "gantry_snapshot" "s" {
     expect(state.exec.motd).toMatchObject({ exit_code: 0, stdout: 'hello\n' });
     run.write(config('config = { "limits.memory" = "64MiB" }'));
     expect(await run.apply()).not.toContain('restarted');
-    run.write(config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }'));
+    const nested = config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }');
+    run.write(nested);
     expect(await run.apply()).toContain('will be restarted');
     expect(await read('/1.0/containers/tfc')).toMatchObject({
       status: 'Running',
       config: { 'security.nesting': 'true' },
     });
-    await run.expectNoChanges();
     // A rename keeps the container with its snapshot, and it gets an address again.
     const { created_at: created } = (await read('/1.0/containers/tfc')) as { created_at: string };
-    const renamed = (name: string): string =>
-      config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }').replace('"tfc"', `"${name}"`);
-    for (const name of ['tfd', 'tfc']) {
-      run.write(renamed(name));
-      expect(await run.apply()).toContain('0 added, 2 changed, 0 destroyed');
-      await run.expectNoChanges();
-      expect(await read(`/1.0/containers/${name}`)).toMatchObject({ status: 'Running', created_at: created });
-      expect((await run.state('gantry_container.c')).ipv4_address).toMatch(inSubnet);
-    }
-    await run.forget('gantry_network.n', 'gantry_profile.web', 'gantry_storage_pool.p', 'gantry_snapshot.s');
-    await run.import('gantry_network.n', bridge);
-    await run.import('gantry_profile.web', 'tfweb');
-    await run.import('gantry_storage_pool.p', 'tfpool');
-    await run.import('gantry_snapshot.s', 'tfc/one');
+    run.write(nested.replace('"tfc"', '"tfd"'));
+    expect(await run.apply()).toContain('0 added, 2 changed, 0 destroyed');
     await run.expectNoChanges();
+    expect(await read('/1.0/containers/tfd')).toMatchObject({ status: 'Running', created_at: created });
+    expect((await run.state('gantry_container.c')).ipv4_address).toMatch(inSubnet);
     await run.destroy();
     expect(await read('/1.0/containers')).toEqual([]);
   }
@@ -166,18 +156,8 @@ output "version" {
       expect(await run.fails('plan')).toMatch(/certificate is not trusted.*give its fingerprint/);
       run.write(provider(`  server_certificate = "${'0'.repeat(64)}"\n`));
       expect(await run.fails('plan')).toMatch(/its fingerprint is [0-9a-f ]+, expected 0000/);
-      run.write(provider(`  server_certificate = "abc"\n`));
-      expect(await run.fails('plan')).toContain('fingerprint of 64 hex digits');
       run.write(provider(`  server_certificate = "${pin}"\n`));
       expect(await run.fails('plan')).toMatch(/does not trust this client: set client_certificate/);
-      run.write(provider(`${files}  client_key = "x"\n  server_certificate = "${pin}"\n`));
-      expect(await run.fails('plan')).toContain('client_key and client_key_file exclude each other');
-      run.write(
-        provider(
-          `  server_certificate = "${pin}"\n  client_certificate_file = "/nonexistent"\n${files.split('\n')[1]}\n`,
-        ),
-      );
-      expect(await run.fails('plan')).toMatch(/Cannot read client_certificate_file.*ENOENT/);
       run.write(provider(`${files}  server_certificate = "${pin}"\n`));
       expect(await run.fails('plan')).toMatch(/does not trust this client: add this client certificate/);
       await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'sesame' } });
@@ -234,10 +214,8 @@ resource "gantry_container" "c" {
       await daemon.start();
       const live = ((await daemon.get('/1.0/containers?recursion=1')) as { name: string }[]).map(({ name }) => name);
       const known: string[] = [];
-      for (let index = 0; index < count; index += 1) {
-        const state = await run.state(`gantry_container.c[${index}]`);
-        if (state !== undefined) known.push(state.name as string);
-      }
+      const { stdout } = await run.run(['state', 'list']);
+      for (const [, index] of stdout.matchAll(/^gantry_container\.c\[(\d)\]$/gm)) known.push(`c${index}`);
       for (const name of live) expect(known, `${name} is there and not in the state`).toContain(name);
       await run.settle();
       expect(await daemon.get('/1.0/containers')).toHaveLength(count);

@@ -136,14 +136,22 @@ describe.skipIf(missing !== undefined)('a write-only argument', () => {
   });
 
   test('A write-only argument is refused where it has no meaning, and so is its version without it', async () => {
-    terraform.write(file('content = "x"\n  content_wo = "y"'));
-    expect(await terraform.fails('validate')).toContain('Give exactly one of content, source, content_wo.');
-    terraform.write(file('type = "directory"\n  content_wo = "y"'));
-    expect(await terraform.fails('validate')).toContain('content_wo is not for a directory');
-    terraform.write(file('content = "x"\n  content_wo_version = 1'));
-    expect(await terraform.fails('validate')).toContain('content_wo is missing');
-    terraform.write(exec('environment_wo_version = 1'));
-    expect(await terraform.fails('validate')).toContain('environment_wo is missing');
+    const other = (label: string, more: string): string =>
+      `resource "gantry_container_file" "${label}" {\n  container = "web"\n  path = "/etc/${label}"\n  ${more}\n}\n`;
+    terraform.write(
+      exec('environment_wo_version = 1') +
+        other('twice', 'content = "x"\n  content_wo = "y"') +
+        other('folder', 'type = "directory"\n  content_wo = "y"') +
+        other('lone', 'content = "x"\n  content_wo_version = 1'),
+    );
+    const said = await terraform.fails('validate');
+    for (const part of [
+      'Give exactly one of content, source, content_wo.',
+      'content_wo is not for a directory',
+      'content_wo is missing',
+      'environment_wo is missing',
+    ])
+      expect(said).toContain(part);
   });
 
   const config = (more: string, also = ''): string => `
