@@ -22,8 +22,6 @@ export const longRuns: readonly string[] = [
   'test/server/drivers/storage/cephfs.test.ts',
   // The keys of a cluster under members that are frozen; keys-killed.test.ts has members that are killed or away, frozen.test.ts one that is frozen.
   'test/e2e/cluster/members/keys-frozen.test.ts',
-  // Every verb with a lost reader; closed-output.test.ts has each program and kind of output.
-  'test/e2e/process/closed-output-verbs.test.ts',
   // Kills at each step of what from-lxd.test.ts (one host), stock-lxd-btrfs.test.ts and migration/daemon-killed.test.ts show.
   'test/e2e/moving/other-host.test.ts',
   'test/server/services/transfer/migration/stock-lxd-killed.test.ts',

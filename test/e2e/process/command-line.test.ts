@@ -145,17 +145,21 @@ describe('a daemon over TLS', () => {
     const mine = ['--client-cert', pem('me.crt', client.certPem), '--client-key', pem('me.key', client.keyPem)];
     const host = ['-f', manifest(stack()), '--host', `https://${https}`];
     const server = ['--server-cert', join(gantryd.dir, 'server.crt')];
-    const refusal = async (args: readonly string[]): Promise<string> =>
-      (await ok(['plan', ...host, ...args], 7)).stderr;
+    const run = async (code: number, ...args: readonly string[]): Promise<string> => {
+      const ran = await cli(args);
+      expect(ran.code, `${args.join(' ')}\n${ran.stdout}\n${ran.stderr}`).toBe(code);
+      return ran.stderr;
+    };
+    const refusal = (args: readonly string[]): Promise<string> => run(7, 'plan', ...host, ...args);
 
     expect(await refusal([...server, ...mine])).toContain('does not trust this client: add this client certificate');
     await gantryd.patch('/1.0', { config: { 'core.trust_password': 'sesame' } });
     const added = await callTls(https, 'POST', '/1.0/certificates', { type: 'client', password: 'sesame' }, { client });
     expect(added.status, added.bytes.toString()).toBeLessThan(300);
-    await ok(['apply', ...host, ...server, ...mine, '--auto-approve']);
+    await run(0, 'apply', ...host, ...server, ...mine, '--auto-approve');
     const fingerprint = ((await gantryd.get('/1.0')) as { environment: { certificate_fingerprint: string } })
       .environment.certificate_fingerprint;
-    await ok(['plan', ...host, '--server-cert', fingerprint, ...mine, '--detailed-exitcode']);
+    await run(0, 'plan', ...host, '--server-cert', fingerprint, ...mine, '--detailed-exitcode');
 
     expect(await refusal(server)).toContain('give a client certificate and key that it knows');
     expect(await refusal(mine)).toMatch(/self-signed certificate.*--server-cert/);
@@ -168,12 +172,10 @@ describe('a daemon over TLS', () => {
       pem('stranger.key', stranger.keyPem),
     ];
     expect(await refusal([...server, ...others])).toContain('does not trust this client');
-    await ok(['plan', ...host, '--client-cert', join(work, 'me.crt')], 64);
-    const swapped = await ok(
-      ['plan', ...host, '--client-cert', join(work, 'me.crt'), '--client-key', join(work, 'me.crt')],
-      64,
-    );
-    expect(swapped.stderr).toContain('contains no PEM private key');
+    const own = ['--client-cert', join(work, 'me.crt')];
+    await run(64, 'plan', ...host, ...own);
+    const swapped = await run(64, 'plan', ...host, ...own, '--client-key', join(work, 'me.crt'));
+    expect(swapped).toContain('contains no PEM private key');
     expect(readFileSync(join(gantryd.dir, 'server.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 });

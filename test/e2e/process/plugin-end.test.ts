@@ -18,7 +18,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 
 /** The plugin ends within 5 s by design; a busy machine gets more time. */
 const endMs = 30_000;
-const kills = Number(process.env['KILLS'] ?? (isLongRun ? 4 : 2));
+const kills = Number(process.env['KILLS'] ?? (isLongRun ? 4 : 1));
 
 let release: Release;
 const scratch = tempFolder('gpe-');
@@ -122,7 +122,7 @@ describe('the plugin', () => {
 });
 
 const missing = terraformMissing('plugins of a killed Terraform');
-const profiles = 400;
+const profiles = isLongRun ? 400 : 150;
 
 describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }, () => {
   let daemon: TestDaemon;
