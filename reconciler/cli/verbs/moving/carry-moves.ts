@@ -4,6 +4,7 @@ import { copyContainer, type CopyOptions } from '../../../../server/client/chann
 import { copyVolume } from '../../../../server/client/channels/copy-volume.ts';
 import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { waitForRunning } from '../../../engine/running-operations.ts';
 import { carryContainerBackup, carryVolumeBackup } from './carry-backup.ts';
 import { copyUntilShort } from './copy-passes.ts';
@@ -96,23 +97,43 @@ async function carryContainer(carrier: Carrier, move: ContainerMove): Promise<vo
   await awaitOperations(carrier, name);
   try {
     requireVolumes(progress, move);
+    await requireCurrentVolumes(carrier, move);
     // A complete copy may already run on the target, so it is not overwritten.
     if (progress.entries.get(id)?.stage !== 'copied') await copyWhole(carrier, move, ran);
     if (ran && carrier.starts) await startOnce(to, name, signal);
   } catch (error) {
     // Restarts the source for its users; the next run copies what changes until then.
-    if (ran && !signal.aborted) await startAgain(carrier, move);
+    if (ran && !signal.aborted) await startAgain(carrier, move, error);
     throw error;
   }
   // Deletes before recording: a rerun after a kill finds no original, instead of leaving one behind.
   if (carrier.deletesSource) await from.operations.run(() => from.delete('container', name, signal), signal);
-  await progress.record(id, { stage: 'done', ran });
+  await progress.record(id, { stage: 'done', ran, volumes: move.volumes });
 }
 
 /** A container with an incomplete or outdated copy of a volume would lose what it wrote. */
 function requireVolumes({ entries }: Progress, { volumes }: ContainerMove): void {
   const missing = volumes.find((id) => (entries.get(id)?.stage ?? 'done') !== 'done');
   if (missing !== undefined) throw new Error(`needs ${missing}, which did not move`);
+}
+
+/** Somebody may have started it on the source after its volumes were copied. */
+async function requireCurrentVolumes({ from, progress, signal }: Carrier, move: ContainerMove): Promise<void> {
+  const volume = move.volumes.find((id) => progress.entries.get(id)?.stage === 'done');
+  if (volume === undefined || (await statusOf(from, move.name, signal)) !== 'Running') return;
+  const shared = sharedWithMoved(progress, move);
+  if (shared === undefined) throw new Error(`it runs again since ${volume} was copied, which the next run does again`);
+  throw new Error(
+    `it runs on the source, and ${shared.user}, which moved, uses the copy of ${shared.volume} on the target: stop it on the source, bring what it wrote into that copy, and run this again`,
+  );
+}
+
+/** A volume of the container that another one, which has moved, uses on the target. */
+function sharedWithMoved({ entries }: Progress, { id, volumes }: ContainerMove) {
+  return [...entries]
+    .filter(([user, { stage }]) => user !== id && stage === 'done')
+    .flatMap(([user, { volumes: used = [] }]) => used.map((volume) => ({ user, volume })))
+    .find(({ volume }) => volumes.includes(volume));
 }
 
 async function copyWhole(carrier: Carrier, move: ContainerMove, ran: boolean): Promise<void> {
@@ -159,20 +180,26 @@ async function stopForMove({ from, progress, graceSeconds, signal }: Carrier, { 
   });
 }
 
+const statusOf = async (client: Client, name: string, signal: AbortSignal): Promise<string> =>
+  (await client.containerState(name, signal)).metadata.status;
 const isStopped = async (client: Client, name: string, signal: AbortSignal): Promise<boolean> =>
-  (await client.containerState(name, signal)).metadata.status === 'Stopped';
+  (await statusOf(client, name, signal)) === 'Stopped';
 
 async function startOnce(client: Client, name: string, signal: AbortSignal): Promise<void> {
   if (!(await isStopped(client, name, signal))) return;
   await client.operations.run(() => client.putContainerState(name, { action: 'start' }, signal), signal);
 }
 
-async function startAgain(
-  { from, to, progress, signal }: Carrier,
-  { id, name, volumes }: ContainerMove,
-): Promise<void> {
+async function startAgain({ from, to, progress, signal }: Carrier, move: ContainerMove, cause: unknown): Promise<void> {
+  const { id, name, volumes } = move;
   // Never start both: they would share one address and write to two copies of one disk.
   if ((await has(to, 'container', name, signal)) && !(await isStopped(to, name, signal))) return;
+  const shared = sharedWithMoved(progress, move);
+  if (shared !== undefined) {
+    if (!(await isStopped(from, name, signal))) return;
+    const why = `it stays stopped, since ${shared.user}, which moved, uses the copy of ${shared.volume} on the target`;
+    throw new Error(`${reasonOf(cause)}; ${why}`, { cause });
+  }
   // It writes into its volumes again, so their copies are out of date.
   for (const volume of volumes) if (progress.entries.has(volume)) await progress.record(volume, { stage: 'begun' });
   await startOnce(from, name, signal);

@@ -12,6 +12,8 @@ export interface Entry {
   readonly stage: Stage;
   /** The container ran on the source when its move began. */
   readonly ran?: boolean;
+  /** Ids of the volumes of a container that has moved. */
+  readonly volumes?: readonly string[];
 }
 
 export interface Progress {
