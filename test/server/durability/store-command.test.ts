@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runStoreCommand } from '../../../server/daemon/stores/store-command.ts';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import {
   bundleDaemon,
@@ -53,6 +54,21 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
         resolve({ code: error === null ? 0 : Number(error.code), out, err }),
       );
     });
+  /** In this process, for what needs no start of a program. */
+  const storeHere = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+    const [out, err] = [process.stdout, process.stderr].map((stream) =>
+      vi.spyOn(stream, 'write').mockImplementation(() => true),
+    );
+    try {
+      const code = await runStoreCommand([...args, '--state-dir', dir]);
+      const [said = '', complained = ''] = [out, err].map((spy) =>
+        spy?.mock.calls.map(([text]) => String(text)).join(''),
+      );
+      return { code, out: said, err: complained };
+    } finally {
+      vi.restoreAllMocks();
+    }
+  };
   const newAddress = (): string => `etcd://${etcd.endpoints.join(',')}/moved${names++}`;
   const makeProfile = async (name: string): Promise<void> => {
     const made = await settle(child!, 'POST', '/1.0/profiles', { name, config: { 'user.a': name } });
@@ -170,11 +186,14 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     const damages = { 'is damaged': whole.slice(0, -30), 'is not a dump of a store': 'hello\n', 'is empty': '' };
     for (const [why, content] of Object.entries(damages)) {
       writeFileSync(file, content);
-      expect(await store('restore', file, '--replace')).toMatchObject({ code: 1, err: expect.stringContaining(why) });
+      expect(await storeHere('restore', file, '--replace')).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(why),
+      });
     }
     writeFileSync(file, whole);
     appendFileSync(file, '{"key":"/more","value":""}\n');
-    expect(await store('restore', file, '--replace')).toMatchObject({
+    expect(await storeHere('restore', file, '--replace')).toMatchObject({
       code: 1,
       err: expect.stringContaining('is damaged'),
     });
@@ -189,6 +208,6 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     [['backup', 'x', '--replace'], '--replace belongs to restore'],
     [['migrate', '--to', 'http://x'], 'it does not start with etcd://'],
   ])('refuses %j', async (args, why) => {
-    expect(await store(...args)).toMatchObject({ code: 64, err: expect.stringContaining(why) });
+    expect(await storeHere(...args)).toMatchObject({ code: 64, err: expect.stringContaining(why) });
   });
 });
