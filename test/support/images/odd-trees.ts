@@ -35,7 +35,7 @@ export async function makeOddTree(dir: string): Promise<void> {
   await mkdir(join(root, 'odd'));
   sparseFile(join(root, 'odd/sparse'));
   // Deeper than any name that a header of tar holds.
-  shell(root, `mkdir -p odd/${'d/'.repeat(300)} && echo deep > odd/${'d/'.repeat(300)}file`);
+  shell(root, `mkdir -p odd/${'d/'.repeat(140)} && echo deep > odd/${'d/'.repeat(140)}file`);
   shell(root, `cd odd && mkdir ${'l'.repeat(200)} && echo long > ${'l'.repeat(200)}/${'f'.repeat(250)}`);
   addOddFiles(join(root, 'odd'));
   shell(root, asDebootstrap);
