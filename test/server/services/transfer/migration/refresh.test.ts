@@ -120,6 +120,9 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect(traffic.bytes()).toBeLessThan(500_000);
   });
 
+  // A mixed pair differs in how the first part of a transfer is made, which the test above shows.
+  if (drivers[0] !== drivers[1]) return;
+
   test('a cancelled one leaves the copy unchanged', async () => {
     const { a, b } = two;
     await createContainer(a.daemon, 'slow');
@@ -164,34 +167,26 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
       await expectSame(a, 'still', b, 'still');
     }
   });
-});
 
-describe.each(noBtrfs === undefined ? (['dir', 'btrfs'] as const) : (['dir'] as const))(
-  'on one %s server',
-  (driver) => {
-    let two: TwoDaemons;
-    beforeAll(async () => {
-      two = await twoDaemons({ drivers: [driver, 'dir'] });
-    });
-    afterAll(() => two.cleanUp());
+  describe('on the first server alone', () => {
     const refresh = (name: string, source: string, more: object = {}) =>
       two.a.daemon.run('POST', '/1.0/containers', { name, source: { type: 'copy', source, refresh: true, ...more } });
 
     test('a missing copy is made, an existing one is brought up to date', async () => {
       const { a } = two;
-      await original(a, 'c');
-      expect((await refresh('copy', 'c')).status).toBe('Success');
-      await expectSame(a, 'c', a, 'copy');
+      await original(a, 'here');
+      expect((await refresh('copy', 'here')).status).toBe('Success');
+      await expectSame(a, 'here', a, 'copy');
       writeFileSync(join(volumeDir(a, 'copy'), 'rootfs/stray'), 'goes');
-      await evolve(a, 'c');
+      await evolve(a, 'here');
       const inode = (path: string): number => statSync(join(path, 'rootfs/large')).ino;
       const before = inode(volumeDir(a, 'copy'));
-      expect((await refresh('copy', 'c')).err).toBe('');
-      await expectSame(a, 'c', a, 'copy');
+      expect((await refresh('copy', 'here')).err).toBe('');
+      await expectSame(a, 'here', a, 'copy');
       // A restore must not give the copy the addresses of the original.
       const [s3] = await a.daemon.get('/1.0/containers/copy/snapshots?recursion=1');
       expect(Object.keys(s3.config as object).filter((key) => key.endsWith('.hwaddr'))).toEqual([]);
-      if (driver === 'btrfs') return;
+      if (drivers[0] === 'btrfs') return;
       // The file itself stays. It belongs to the volume alone: a guest that writes into it changes no snapshot.
       expect(inode(volumeDir(a, 'copy'))).toBe(before);
       expect(statSync(join(volumeDir(a, 'copy'), 'rootfs/large')).nlink).toBe(1);
@@ -223,8 +218,8 @@ describe.each(noBtrfs === undefined ? (['dir', 'btrfs'] as const) : (['dir'] as 
       });
       expect([itself.status, itself.metadata.message]).toEqual([400, expect.stringContaining('from itself')]);
     });
-  },
-);
+  });
+});
 
 describe('the plan of a refresh', () => {
   const shot = (name: string, day: number, streamId?: string) => ({
