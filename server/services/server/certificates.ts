@@ -182,14 +182,18 @@ export class Certificates {
     grant: Pick<CertificateDocument, 'projects' | 'listed'>,
   ): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
-    await this.#deps.records.retry((changes) => {
+    const { records } = this.#deps;
+    await records.retry((changes) => {
       if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
+      // One that was deleted since the token was made must not count again when another one gets its name.
+      const projects = grant.projects?.filter((project) => records.projects.has(project));
+      for (const project of projects ?? []) changes.require('projects', project);
       changes.put('certificates', fingerprint, {
         v: 1,
         type,
         name,
         pem,
-        ...(grant.projects === undefined ? {} : { projects: grant.projects }),
+        ...(projects === undefined ? {} : { projects }),
         ...(grant.listed === undefined ? {} : { listed: grant.listed }),
       });
     });

@@ -202,6 +202,17 @@ describe('over the API', () => {
     expect((await ask(`/1.0/operations/${operation.id}`)).status).toBe(404);
   });
 
+  test('a token grants no project that was deleted since, and none that gets its name later', async () => {
+    await daemon.call('POST', '/1.0/projects', { name: 'p' });
+    const { token } = await made({ restricted: true, projects: ['default', 'p'] });
+    await daemon.call('DELETE', '/1.0/projects/p');
+    expect((await join(clients[0], token)).status).toBe(200);
+    await daemon.call('POST', '/1.0/projects', { name: 'p' });
+    const asked = (project: string) =>
+      callTls(address(), 'GET', `/1.0/containers?project=${project}`, undefined, { client: clients[0] });
+    expect([(await asked('default')).status, (await asked('p')).status]).toEqual([200, 404]);
+  });
+
   test('tokens do not survive the daemon', async () => {
     const { token } = await made();
     await daemon.restart();
