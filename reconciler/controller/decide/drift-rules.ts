@@ -1,12 +1,13 @@
 // Decides whether to heal, report or ignore drift. Pure.
 import { matchesHost, type HostFacts, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
 import type { DriftAction, DriftRule } from '../config/config.ts';
 
 interface RuleTest {
   readonly action: DriftAction;
   readonly hosts: HostPattern | undefined;
-  readonly address: ((text: string) => boolean) | undefined;
+  readonly address: RegExp | undefined;
   readonly path: ((text: string) => boolean) | undefined;
 }
 
@@ -21,7 +22,7 @@ export class DriftRules {
       .map(({ action, hosts, address, path }): RuleTest => ({
         action,
         hosts,
-        address: address === undefined ? undefined : parseIgnore([address])[0]?.test,
+        address: address === undefined ? undefined : starPattern(address),
         path: path === undefined ? undefined : parseIgnore([path])[0]?.test,
       }))
       .reverse();
@@ -32,7 +33,7 @@ export class DriftRules {
     const rule = this.#rules.find(
       (one) =>
         (one.hosts === undefined || matchesHost(one.hosts, host)) &&
-        (one.address === undefined || one.address(address)) &&
+        (one.address === undefined || one.address.test(address)) &&
         (one.path === undefined || one.path(path)),
     );
     return rule?.action ?? this.#mode;

@@ -1,5 +1,5 @@
 // Finds the suspensions that apply to a host or an object. Pure.
-import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
+import { starPattern } from '../../core/text/star-pattern.ts';
 import type { Suspension } from '../contract/index.ts';
 
 export const isActive = ({ until }: Pick<Suspension, 'until'>, nowMs: number): boolean =>
@@ -17,7 +17,7 @@ export const ofObject = (suspensions: readonly Suspension[], host: string, addre
     (one) =>
       one.address !== undefined &&
       (one.host === undefined || one.host === host) &&
-      parseIgnore([one.address]).some(({ test }) => test(address)),
+      starPattern(one.address).test(address),
   );
 
 /** Time until the first of them ends by itself. */

@@ -75,6 +75,12 @@ describe('drift rules', () => {
     expect(rules.actionFor(host, 'container/db1', 'state')).toBe('heal');
   });
 
+  test('a rule for an object does not apply to one whose name goes on after a dot', () => {
+    const own = new DriftRules('heal', [{ address: 'profile/web', action: 'ignore' }]);
+    expect(own.actionFor(host, 'profile/web', 'config.user.a')).toBe('ignore');
+    expect(own.actionFor(host, 'profile/web.prod', 'config.user.a')).toBe('heal');
+  });
+
   test('a rule for hosts applies only to them', () => {
     expect(rules.actionFor({ ...host, name: 'h2' }, 'container/web', 'config.user.a')).toBe('report');
   });
@@ -227,6 +233,12 @@ describe('suspensions', () => {
     expect(ofObject([object, whole], 'h2', 'container/web1')).toEqual([]);
     expect(ofHost([object, whole], 'h1')).toBeUndefined();
     expect(ofHost([object, whole], 'h2')).toEqual(whole);
+  });
+
+  test('apply to no object whose name goes on after a dot', () => {
+    const object = { ...base, id: '1', address: 'network/br0' };
+    expect(ofObject([object], 'h1', 'network/br0')).toEqual([object]);
+    expect(ofObject([object], 'h1', 'network/br0.100')).toEqual([]);
   });
 
   test('the set is compared again at the first end of a suspension', () => {

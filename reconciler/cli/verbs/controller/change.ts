@@ -1,9 +1,11 @@
 // `gantry controller sync`, `suspend`, `resume`, `rollback`: change the sets of a running controller.
 import type { Operation, Resumed, Suspension } from '../../../controller/contract/index.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { parseDuration } from '../../flags/parse-values.ts';
+import { parseContainerOrAddress, parseDuration } from '../../flags/parse-values.ts';
 import type { Context, Run } from '../../session/context.ts';
+import { starPattern } from '../../../core/text/star-pattern.ts';
 import { inSet, withApi } from './controller-api.ts';
+import { objectsOf } from './reports.ts';
 import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
 
 export const sync: Run<SyncOptions> = async (context, [set = '']) => {
@@ -18,8 +20,9 @@ export const sync: Run<SyncOptions> = async (context, [set = '']) => {
 };
 
 export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
-  const { on, object, field, reason, for: duration } = context.options;
+  const { on, field, reason, for: duration } = context.options;
   if (reason === undefined) throw usageError('--reason says to others why the set is left alone');
+  const object = context.options.object === undefined ? undefined : patternOf(context.options.object);
   const forMs = parseDuration('--for', duration);
   const made = await post<Suspension>(context, set, 'suspend', {
     reason,
@@ -32,7 +35,19 @@ export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
     made.address === undefined ? `The set ${set}` : `${made.address}${made.path === undefined ? '' : ` ${made.path}`}`;
   const until = made.until === undefined ? '' : ` until ${made.until}`;
   context.out(`${what} is left alone${until}; gantry controller resume ${set} ${made.id} ends it.`);
+  if (object !== undefined && (await isUnknown(context, set, on, object)))
+    context.note(`The set ${set} has no ${object} now`);
 };
+
+/** A name alone is that of a container, and a kind may be a short form, unless a star stands for any kind. */
+const patternOf = (text: string): string =>
+  text === '*' || text.slice(0, text.indexOf('/')).includes('*') ? text : parseContainerOrAddress(text);
+
+const isUnknown = (context: Context<ApiOptions>, set: string, host: string | undefined, object: string) =>
+  withApi(context, async (api) => {
+    const pattern = starPattern(object);
+    return (await objectsOf(api, set, host)).every(({ address }) => !pattern.test(address));
+  }).catch(() => false);
 
 export const resume: Run<ApiOptions> = async (context, [set = '', id]) => {
   const { resumed } = await post<Resumed>(context, set, 'resume', id === undefined ? {} : { id });

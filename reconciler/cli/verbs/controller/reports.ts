@@ -142,7 +142,11 @@ export const showDiff: Run<DiffOptions> = (context, [set = '', address]) =>
     }),
   );
 
-async function objectsOf(api: ControllerApi, set: string, host: string | undefined): Promise<readonly ObjectSummary[]> {
+export async function objectsOf(
+  api: ControllerApi,
+  set: string,
+  host: string | undefined,
+): Promise<readonly ObjectSummary[]> {
   const found: ObjectSummary[] = [];
   let after: string | undefined;
   do {

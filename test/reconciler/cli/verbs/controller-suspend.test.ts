@@ -1,0 +1,50 @@
+// `gantry controller suspend`: which object it names, and what it says about one that the set does not have.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { anObject, aSet } from '../../../support/controller/fake-controller.ts';
+import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
+import { cli } from '../../../support/cli/io.ts';
+
+let http: HttpHarness;
+let tokenFile = '';
+beforeAll(async () => {
+  http = await startHttp();
+  tokenFile = join(http.directory, 'operate');
+  writeFileSync(tokenFile, tokens.operate);
+});
+afterAll(() => http.close());
+beforeEach(() => {
+  http.controller.sets = [aSet('web')];
+  http.controller.items = [anObject('web1')];
+  http.controller.asked.length = 0;
+});
+
+async function suspended(object: string) {
+  const words = ['suspend', 'web', '--reason', 'test', '--object', object];
+  const { code, stderr } = await cli(['controller', ...words, '--url', http.listener.url, '--token-file', tokenFile]);
+  return {
+    code,
+    stderr,
+    addresses: http.controller.asked.map(({ request }) => (request as { address?: string }).address),
+  };
+}
+
+test.each([
+  ['web1', 'container/web1'],
+  ['c*/web1', 'c*/web1'],
+  ['web*', 'container/web*'],
+  ['*', '*'],
+])('--object %s suspends %s', async (object, address) => {
+  expect(await suspended(object)).toEqual({ code: 0, stderr: '', addresses: [address] });
+});
+
+test('an object that the set does not have is reported, and an unknown kind is refused', async () => {
+  expect(await suspended('pool/fast')).toEqual({
+    code: 0,
+    stderr: 'The set web has no storage_pool/fast now\n',
+    addresses: ['storage_pool/fast'],
+  });
+  expect((await suspended('nonsense/x')).code).toBe(64);
+  expect(http.controller.asked).toHaveLength(1);
+});
