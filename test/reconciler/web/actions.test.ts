@@ -336,6 +336,44 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('a new line').waitFor();
     }));
 
+  test('a filter whose data cannot be read shows why, and no longer the data of the filter before', () =>
+    visiting({ place: '#/timeline' }, async ({ page, server }) => {
+      await page.getByText('commit: Give the shop more memory').waitFor();
+      server.isBroken = true;
+      await page.getByLabel('Set').selectOption('monitoring');
+      await page.getByText('The controller is starting.').first().waitFor();
+      expect(await page.getByText('commit: Give the shop more memory').count()).toBe(0);
+      server.isBroken = false;
+      await button(page, 'Try again').click();
+      await page.getByText('The controller is starting.').first().waitFor({ state: 'detached' });
+    }));
+
+  test('shows the failure of a host although it contains the reason of a suspension', async () => {
+    const world = smallWorld();
+    const suspended = {
+      id: 's1',
+      set: 'web',
+      address: 'profile/x',
+      reason: 'out',
+      by: 'ann',
+      since: '2030-01-31T12:00:00Z',
+    };
+    const sets = world.overview.sets.map((set) => {
+      if (set.name !== 'web') return set;
+      const hosts = set.hosts.map((one) => (one.error === undefined ? one : { ...one, status: 'failed' as const }));
+      return { ...set, hosts, suspensions: [suspended] };
+    });
+    world.overview = { ...world.overview, sets };
+    await visiting(
+      { place: '#/sets/web' },
+      async ({ page }) => {
+        await page.getByText('1 host failed: node02').click();
+        await page.getByText('The host refused a step: out of memory').first().waitFor();
+      },
+      world,
+    );
+  });
+
   test('offers a retry after a failed read', () =>
     visiting({ place: '#/operations' }, async ({ page, server }) => {
       await page.getByText('slow, but at work').first().waitFor();

@@ -190,7 +190,7 @@ function Problems({ set }: { readonly set: SetStatus }) {
 
 /** The list of suspensions below shows the same, with author and end, or the gate does, with the objects. */
 const isShownBelow = ({ suspensions, status, pruneGate, approvalGate }: SetStatus, text: string): boolean =>
-  suspensions.some(({ reason }) => text.includes(reason)) ||
+  suspensions.some(({ reason }) => text === reason) ||
   (status === 'waiting' && (pruneGate ?? approvalGate) !== undefined);
 
 function Suspensions({ set }: { readonly set: SetStatus }) {
