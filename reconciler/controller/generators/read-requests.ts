@@ -66,7 +66,8 @@ export async function readRequests(
         what,
       );
       for (const one of requests) found.set(one.number, one);
-      if (requests.length < perPage) break;
+      // A server may allow fewer on a page than were asked for.
+      if (requests.length < perPage && !/;\s*rel="?next\b/.test(response.headers.get('link') ?? '')) break;
       if (page === maxPages)
         throw new SourceError('limit', `${what}: there are more than ${maxPages * perPage} requests`);
     }

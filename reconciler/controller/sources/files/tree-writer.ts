@@ -38,7 +38,8 @@ export class TreeWriter {
     try {
       for await (const chunk of Buffer.isBuffer(contents) ? [contents] : contents) {
         this.#budget.addBytes(chunk.length);
-        await file.write(chunk);
+        // `write` may write a part only, as on a disk that is getting full.
+        await file.writeFile(chunk);
       }
     } finally {
       await file.close();

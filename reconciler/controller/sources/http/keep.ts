@@ -29,7 +29,8 @@ export async function keep(
       size += chunk.length;
       if (size > limits.bytes) throw tooLarge(what, limits);
       hash.update(chunk);
-      await handle.write(chunk);
+      // `write` may write a part only.
+      await handle.writeFile(chunk);
     }
   } catch (error) {
     if (error instanceof SourceError || (error as Error).name === 'AbortError') throw error;

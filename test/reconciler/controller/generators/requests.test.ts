@@ -10,11 +10,14 @@ import { readRequests } from '../../../../reconciler/controller/generators/read-
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let answer: (page: number) => string;
+let lastPage = 0;
 let asked: { readonly url: string; readonly authorization: string | undefined }[] = [];
 const server = createServer((request: IncomingMessage, response) => {
   const { url = '' } = request;
   asked.push({ url, authorization: request.headers.authorization });
-  response.end(answer(Number(new URL(url, 'http://localhost').searchParams.get('page'))));
+  const page = Number(new URL(url, 'http://localhost').searchParams.get('page'));
+  if (page < lastPage) response.setHeader('link', `<${api}${url}>; rel="next", <${api}/last>; rel="last"`);
+  response.end(answer(page));
 });
 let api = '';
 const folder = tempFolder('gantry-requests-');
@@ -28,7 +31,10 @@ afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
-beforeEach(() => void (asked = []));
+beforeEach(() => {
+  asked = [];
+  lastPage = 0;
+});
 
 const read = (more: Partial<PullRequestsConfig> = {}) =>
   readRequests(
@@ -63,6 +69,12 @@ describe('open requests', () => {
       '/repos/team/shop/pulls?state=open&limit=50&page=2',
     ]);
     expect(asked[0]?.authorization).toBe('Bearer a token of the generator');
+  });
+
+  test('come from all pages of a server that allows fewer on a page', async () => {
+    lastPage = 3;
+    answer = (page) => JSON.stringify([pull(page, `branch-${page}`)]);
+    expect((await read()).map(({ number }) => number)).toEqual(['1', '2', '3']);
   });
 
   test('count only with all required labels', async () => {

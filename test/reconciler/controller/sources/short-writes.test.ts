@@ -1,0 +1,41 @@
+// Files of sources on a disk that takes only a part of a write: none is shorter than its source.
+import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { defaultLimits } from '../../../../reconciler/controller/sources/files/limits.ts';
+import { TreeWriter } from '../../../../reconciler/controller/sources/files/tree-writer.ts';
+import { keep } from '../../../../reconciler/controller/sources/http/keep.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
+
+const contents = Buffer.from('kind: profile\nname: web\n---\nkind: profile\nname: db\n');
+let folder = '';
+
+interface Prototype {
+  write: (this: unknown, data: Buffer, at?: number, length?: number) => Promise<unknown>;
+}
+
+beforeEach(async () => {
+  folder = tempFolder('gantry-short-writes-');
+  const handle = await open(join(folder, 'any'), 'w');
+  const prototype = Object.getPrototypeOf(handle) as Prototype;
+  const { write } = prototype;
+  vi.spyOn(prototype, 'write').mockImplementation(function (this: unknown, data: Buffer) {
+    return write.call(this, data, 0, Math.ceil(data.length / 2));
+  });
+  await handle.close();
+});
+afterEach(() => vi.restoreAllMocks());
+
+test('a file of a checkout is whole', async () => {
+  const writer = new TreeWriter(folder, 'source shop', defaultLimits);
+  await writer.addFile('a.yaml', contents, false);
+  await writer.finish();
+  expect(readFileSync(join(folder, 'a.yaml'))).toEqual(contents);
+});
+
+test('a download is whole', async () => {
+  const file = join(folder, 'download');
+  await keep([contents], file, { what: 'source shop', limits: defaultLimits, digest: undefined });
+  expect(readFileSync(file)).toEqual(contents);
+});
