@@ -31,26 +31,13 @@ export type Options<F extends Flags> = { readonly [Name in keyof F]?: ValueOf[F[
 
 type Details = Omit<Flag, 'takes' | 'written' | 'doc'>;
 
-export const toggle = (written: string, doc: string, details: Details = {}): Flag<'switch'> => ({
-  takes: 'switch',
-  written,
-  doc,
-  ...details,
-});
+const flagOf =
+  <Takes extends keyof ValueOf>(takes: Takes) =>
+  (written: string, doc: string, details: Details = {}): Flag<Takes> => ({ takes, written, doc, ...details });
 
-export const text = (written: string, doc: string, details: Details = {}): Flag<'text'> => ({
-  takes: 'text',
-  written,
-  doc,
-  ...details,
-});
-
-export const list = (written: string, doc: string, details: Details = {}): Flag<'list'> => ({
-  takes: 'list',
-  written,
-  doc,
-  ...details,
-});
+export const toggle = flagOf('switch');
+export const text = flagOf('text');
+export const list = flagOf('list');
 
 export const inSection = <F extends Flags>(section: Section, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, section }])) as F;

@@ -22,32 +22,18 @@ export class ControllerMetrics {
   readonly #controller: MetricsSource;
   readonly #unsubscribe: () => void;
   readonly #openDrift = new Map<string, DriftRecord>();
-  readonly #runs: Counter<'set' | 'kind' | 'outcome'>;
-  readonly #runSeconds: Histogram<'set' | 'kind'>;
-  readonly #drift: Counter<'set'>;
-  readonly #healed: Counter<'set'>;
-  readonly #healSeconds: Histogram<'set'>;
-  readonly #sourceChecks: Counter<'source' | 'outcome'>;
-  readonly #requests: Counter<'endpoint' | 'code'>;
-  readonly #requestSeconds: Histogram<'endpoint'>;
-  readonly #logins: Counter<'outcome'>;
+  readonly #runs = this.#counter('runs_total', 'Runs that ended.', ['set', 'kind', 'outcome']);
+  readonly #runSeconds = this.#histogram('run_duration_seconds', 'Duration of runs.', ['set', 'kind']);
+  readonly #drift = this.#counter('drift_detected_total', 'Differences that others made.', ['set']);
+  readonly #healed = this.#counter('drift_healed_total', 'Differences that were repaired.', ['set']);
+  readonly #healSeconds = this.#histogram('drift_heal_seconds', 'Time from a difference to its repair.', ['set']);
+  readonly #sourceChecks = this.#counter('source_checks_total', 'Reports of sources.', ['source', 'outcome']);
+  readonly #requests = this.#counter('http_requests_total', 'Answered requests.', ['endpoint', 'code']);
+  readonly #requestSeconds = this.#histogram('http_request_duration_seconds', 'Time to answer requests.', ['endpoint']);
+  readonly #logins = this.#counter('logins_total', 'Tokens and logins: accepted, refused, throttled.', ['outcome']);
 
   constructor(controller: MetricsSource, listeners: () => number = () => 0) {
     this.#controller = controller;
-    const registers = [this.#registry];
-    const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
-      new Counter({ name: `gantry_${name}`, help, labelNames, registers });
-    const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[]): Histogram<L> =>
-      new Histogram({ name: `gantry_${name}`, help, labelNames, buckets: durations, registers });
-    this.#runs = counter('runs_total', 'Runs that ended.', ['set', 'kind', 'outcome']);
-    this.#runSeconds = histogram('run_duration_seconds', 'Duration of runs.', ['set', 'kind']);
-    this.#drift = counter('drift_detected_total', 'Differences that others made.', ['set']);
-    this.#healed = counter('drift_healed_total', 'Differences that were repaired.', ['set']);
-    this.#healSeconds = histogram('drift_heal_seconds', 'Time from a difference to its repair.', ['set']);
-    this.#sourceChecks = counter('source_checks_total', 'Reports of sources.', ['source', 'outcome']);
-    this.#requests = counter('http_requests_total', 'Answered requests.', ['endpoint', 'code']);
-    this.#requestSeconds = histogram('http_request_duration_seconds', 'Time to answer requests.', ['endpoint']);
-    this.#logins = counter('logins_total', 'Tokens and logins: accepted, refused, throttled.', ['outcome']);
     collectDefaultMetrics({ register: this.#registry });
     this.#gauges(listeners);
     this.#unsubscribe = controller.subscribe((event) => this.#count(event));
@@ -81,6 +67,15 @@ export class ControllerMetrics {
   close(): void {
     this.#unsubscribe();
     this.#registry.clear();
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name: `gantry_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: readonly L[]): Histogram<L> {
+    const registers = [this.#registry];
+    return new Histogram({ name: `gantry_${name}`, help, labelNames, buckets: durations, registers });
   }
 
   #count(event: ControllerEvent): void {
