@@ -1,10 +1,10 @@
 // The calls of actions (protocol 6.10): checks of a configuration, the plan, and the stream of a run.
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import type { ProviderServer } from '../framework/server.ts';
-import { asDiagnostics, caught, caughtLater, objectOf, problemsAs, type TypeTable } from './answers.ts';
+import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
+import { answering, asDiagnostics, objectOf, problems, type TypeTable } from './answers.ts';
 import type { Stream, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
-import { wireDiagnostics } from './schema.ts';
 import { decodeValue } from './values.ts';
 
 export interface ActionCalls {
@@ -14,24 +14,16 @@ export interface ActionCalls {
 }
 
 export function actionCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): ActionCalls {
-  const read = (bytes: Uint8Array) => {
-    const { typeName, config } = wire.ActionRequest.decode(bytes);
-    return { typeName, values: objectOf(decodeValue(types.of(server.action(typeName).attributes), config)) ?? {} };
-  };
-  const reply = problemsAs(wire.DiagnosticsReply);
-  const ended = (found: readonly Diagnostic[]) =>
-    wire.ActionEvent.encode({ completed: { diagnostics: wireDiagnostics(found) } });
+  type Asked = MessageOf<typeof wire.ActionRequest>;
+  const valuesOf = ({ typeName, config }: Asked) =>
+    objectOf(decodeValue(types.of(server.action(typeName).attributes), config)) ?? {};
   return {
-    ValidateActionConfig: (bytes) =>
-      caught(() => {
-        const { typeName, values } = read(bytes);
-        return reply(server.validateAction(typeName, values));
-      }, reply),
-    PlanAction: (bytes) =>
-      caughtLater(async () => {
-        const { typeName, values } = read(bytes);
-        return reply(await server.planAction(typeName, values));
-      }, reply),
+    ValidateActionConfig: answering(wire.ActionRequest, wire.DiagnosticsReply, (asked) =>
+      problems(server.validateAction(asked.typeName, valuesOf(asked))),
+    ),
+    PlanAction: answering(wire.ActionRequest, wire.DiagnosticsReply, async (asked) =>
+      problems(await server.planAction(asked.typeName, valuesOf(asked))),
+    ),
     async InvokeAction(bytes, send) {
       // Sends the lines in order, then the end.
       let sent = Promise.resolve();
@@ -41,13 +33,13 @@ export function actionCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): 
       };
       let found: readonly Diagnostic[];
       try {
-        const { typeName, values } = read(bytes);
-        found = await server.invokeAction(typeName, values, sendProgress);
+        const asked = wire.ActionRequest.decode(bytes);
+        found = await server.invokeAction(asked.typeName, valuesOf(asked), sendProgress);
       } catch (error) {
         found = asDiagnostics(error);
       }
       await sent;
-      await send(ended(found));
+      await send(wire.ActionEvent.encode({ completed: problems(found) }));
     },
   };
 }

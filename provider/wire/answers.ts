@@ -6,9 +6,10 @@ import type { Identity } from '../framework/results.ts';
 import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
+import type { Unary } from './grpc.ts';
 import type * as wire from './messages.ts';
 import { wireDiagnostics } from './schema.ts';
-import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
+import type { Fields, Init, Message, MessageOf } from '../../server/lib/shared/protobuf.ts';
 import { encodeValue, ValueError } from './values.ts';
 
 type Dynamic = MessageOf<typeof wire.DynamicValue>;
@@ -52,33 +53,37 @@ export const readPrivate = (bytes: Uint8Array): PrivateData =>
 export const writePrivate = (data: PrivateData): Uint8Array =>
   Object.keys(data).length === 0 ? empty : Buffer.from(JSON.stringify(data));
 
-type Answer = (diagnostics: readonly Diagnostic[]) => Uint8Array;
+type Problems = { readonly diagnostics: ReturnType<typeof wireDiagnostics> };
 
-/** An answer with only problems, plus members of the request that are returned unchanged. */
-export const problemsAs =
-  <T extends object>(
-    reply: { encode(answer: T & { readonly diagnostics: ReturnType<typeof wireDiagnostics> }): Uint8Array },
-    kept = {} as T,
-  ): Answer =>
-  (found) =>
-    reply.encode({ ...kept, diagnostics: wireDiagnostics(found) });
+/** An answer with only problems. */
+export const problems = (found: readonly Diagnostic[]): Problems => ({ diagnostics: wireDiagnostics(found) });
 
-/** Errors with messages for users become diagnostics, not failures of the call. */
-export function caught(work: () => Uint8Array, answer: Answer): Uint8Array {
-  try {
-    return work();
-  } catch (error) {
-    return answer(asDiagnostics(error));
-  }
-}
+/** A call whose errors with messages for users are an answer with problems, not failures of the call. */
+export const answering = <Q extends Fields, A extends Fields>(
+  request: Message<Q>,
+  reply: Message<A>,
+  work: (asked: MessageOf<Message<Q>>) => Promise<Init<A>> | Init<A>,
+): Unary => answeringWith(request, reply, () => ({}), work);
 
-export async function caughtLater(work: () => Promise<Uint8Array>, answer: Answer): Promise<Uint8Array> {
-  try {
-    return await work();
-  } catch (error) {
-    return answer(asDiagnostics(error));
-  }
-}
+/** `kept`: what an answer with problems returns of the request. */
+export const answeringWith =
+  <Q extends Fields, A extends Fields>(
+    request: Message<Q>,
+    reply: Message<A>,
+    kept: (asked: MessageOf<Message<Q>>) => Init<A>,
+    work: (asked: MessageOf<Message<Q>>) => Promise<Init<A>> | Init<A>,
+  ): Unary =>
+  async (bytes) => {
+    const asked = request.decode(bytes);
+    try {
+      return reply.encode(await work(asked));
+    } catch (error) {
+      return reply.encode({ ...kept(asked), ...problems(asDiagnostics(error)) });
+    }
+  };
+
+export const jsonOf = (raw: { readonly json: Uint8Array } | undefined): string =>
+  Buffer.from(raw?.json ?? empty).toString('utf8');
 
 export function asDiagnostics(error: unknown): readonly Diagnostic[] {
   if (error instanceof DiagnosticError) return error.diagnostics;

@@ -2,11 +2,11 @@
 import type { ProviderServer } from '../framework/server.ts';
 import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
 import {
+  answering,
+  answeringWith,
   asDynamic,
-  caught,
-  caughtLater,
   objectOf,
-  problemsAs,
+  problems,
   readPrivate,
   writePrivate,
   type TypeTable,
@@ -25,44 +25,32 @@ export function ephemeralCalls<C>(
 ): Readonly<Record<EphemeralCall, Unary>> {
   const read = (typeName: string, config: Parameters<typeof decodeValue>[1]) =>
     objectOf(decodeValue(types.ephemeral(typeName), config)) ?? {};
-  const reply = problemsAs(wire.DiagnosticsReply);
+  const unrenewed = ({ privateData }: MessageOf<typeof wire.RenewRequest>) => ({ privateData });
   return {
-    ValidateEphemeralResourceConfig(bytes) {
-      const { typeName, config } = wire.TypedConfigRequest.decode(bytes);
-      return caught(() => reply(server.ephemeral(typeName).validate(read(typeName, config))), reply);
-    },
-    OpenEphemeralResource(bytes) {
-      const { typeName, config } = wire.OpenRequest.decode(bytes);
-      const failed = problemsAs(wire.OpenReply);
-      return caughtLater(async () => {
-        const opened = await server.ephemeral(typeName).open(read(typeName, config));
-        if (opened.result === null) return failed(opened.diagnostics);
-        return wire.OpenReply.encode({
-          result: asDynamic(types.ephemeral(typeName), opened.result),
-          privateData: writePrivate(opened.privateData),
-          renewAt: asTimestamp(opened.renewAt),
-          diagnostics: wireDiagnostics(opened.diagnostics),
-        });
-      }, failed);
-    },
-    RenewEphemeralResource(bytes) {
-      const request = wire.RenewRequest.decode(bytes);
-      return caughtLater(
-        async () => {
-          const renewed = await server.ephemeral(request.typeName).renew(readPrivate(request.privateData));
-          return wire.RenewReply.encode({
-            privateData: writePrivate(renewed.privateData),
-            renewAt: asTimestamp(renewed.renewAt),
-            diagnostics: wireDiagnostics(renewed.diagnostics),
-          });
-        },
-        problemsAs(wire.RenewReply, { privateData: request.privateData }),
-      );
-    },
-    CloseEphemeralResource(bytes) {
-      const { typeName, privateData } = wire.RenewRequest.decode(bytes);
-      return caughtLater(async () => reply(await server.ephemeral(typeName).close(readPrivate(privateData))), reply);
-    },
+    ValidateEphemeralResourceConfig: answering(wire.TypedConfigRequest, wire.DiagnosticsReply, ({ typeName, config }) =>
+      problems(server.ephemeral(typeName).validate(read(typeName, config))),
+    ),
+    OpenEphemeralResource: answering(wire.OpenRequest, wire.OpenReply, async ({ typeName, config }) => {
+      const opened = await server.ephemeral(typeName).open(read(typeName, config));
+      if (opened.result === null) return problems(opened.diagnostics);
+      return {
+        result: asDynamic(types.ephemeral(typeName), opened.result),
+        privateData: writePrivate(opened.privateData),
+        renewAt: asTimestamp(opened.renewAt),
+        diagnostics: wireDiagnostics(opened.diagnostics),
+      };
+    }),
+    RenewEphemeralResource: answeringWith(wire.RenewRequest, wire.RenewReply, unrenewed, async (request) => {
+      const renewed = await server.ephemeral(request.typeName).renew(readPrivate(request.privateData));
+      return {
+        privateData: writePrivate(renewed.privateData),
+        renewAt: asTimestamp(renewed.renewAt),
+        diagnostics: wireDiagnostics(renewed.diagnostics),
+      };
+    }),
+    CloseEphemeralResource: answering(wire.RenewRequest, wire.DiagnosticsReply, async ({ typeName, privateData }) =>
+      problems(await server.ephemeral(typeName).close(readPrivate(privateData))),
+    ),
   };
 }
 

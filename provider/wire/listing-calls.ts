@@ -1,6 +1,7 @@
 // The calls of `terraform query` (protocol 6.10): checks of a list block, and the stream of the objects found.
+import type { Diagnostic } from '../framework/diagnostic.ts';
 import type { ProviderServer } from '../framework/server.ts';
-import { asDiagnostics, asDynamic, asIdentity, caught, objectOf, problemsAs, type TypeTable } from './answers.ts';
+import { answering, asDiagnostics, asDynamic, asIdentity, objectOf, problems, type TypeTable } from './answers.ts';
 import type { Stream, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
 import { wireDiagnostics } from './schema.ts';
@@ -14,19 +15,17 @@ export interface ListingCalls {
 export function listingCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): ListingCalls {
   const configOf = (typeName: string, config: Parameters<typeof decodeValue>[1]) =>
     objectOf(decodeValue(types.of(server.listing(typeName).attributes), config)) ?? {};
-  const reply = problemsAs(wire.DiagnosticsReply);
   return {
-    ValidateListResourceConfig(bytes) {
-      const { typeName, config } = wire.TypedConfigRequest.decode(bytes);
-      return caught(() => reply(server.validateListing(typeName, configOf(typeName, config))), reply);
-    },
+    ValidateListResourceConfig: answering(wire.TypedConfigRequest, wire.DiagnosticsReply, ({ typeName, config }) =>
+      problems(server.validateListing(typeName, configOf(typeName, config))),
+    ),
     async ListResource(bytes, send) {
       const { typeName, config, includesObject, limit } = wire.ListRequest.decode(bytes);
-      const problems = problemsAs(wire.ListEvent);
+      const sendProblems = (found: readonly Diagnostic[]) => send(wire.ListEvent.encode(problems(found)));
       try {
         const request = { config: configOf(typeName, config), includesState: includesObject, limit };
         for await (const { title, state, diagnostics } of server.list(typeName, request)) {
-          if (state === null) await send(problems(diagnostics));
+          if (state === null) await sendProblems(diagnostics);
           else {
             const identity = asIdentity(server.identityOf(typeName, state));
             const object = includesObject ? asDynamic(types.resource(typeName), state) : undefined;
@@ -34,7 +33,7 @@ export function listingCalls<C>(server: ProviderServer<C>, types: TypeTable<C>):
           }
         }
       } catch (error) {
-        await send(problems(asDiagnostics(error)));
+        await sendProblems(asDiagnostics(error));
       }
     },
   };

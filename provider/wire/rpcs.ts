@@ -1,17 +1,19 @@
 // The calls of Terraform: reads each message, passes values to the framework, writes the answer. Decides nothing.
+import type { MessageOf } from '../../server/lib/shared/protobuf.ts';
 import { DiagnosticError } from '../framework/diagnostic.ts';
 import { FunctionError, listable, type AnyResource } from '../framework/provider.ts';
 import type { Identity } from '../framework/results.ts';
 import type { ProviderServer } from '../framework/server.ts';
 import {
+  answering,
+  answeringWith,
   asDynamic,
   asIdentity,
-  caught,
-  caughtLater,
   empty,
   identityType,
+  jsonOf,
   objectOf,
-  problemsAs,
+  problems,
   readPrivate,
   TypeTable,
   writePrivate,
@@ -120,110 +122,83 @@ type ResourceCall =
   | 'MoveResourceState';
 
 function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<ResourceCall> {
+  const asRead = (request: MessageOf<typeof wire.ReadRequest>) => request;
+  const unplanned = ({ prior }: MessageOf<typeof wire.PlanRequest>) => ({ planned: prior });
+  const unapplied = ({ prior }: MessageOf<typeof wire.ApplyRequest>) => ({ state: prior });
   return {
-    UpgradeResourceState(bytes) {
-      const { typeName, version, raw } = wire.UpgradeRequest.decode(bytes);
-      const failed = problemsAs(wire.UpgradeReply);
-      return caught(() => {
-        const json = Buffer.from(raw?.json ?? empty).toString('utf8');
-        const { state, diagnostics } = server.upgrade(typeName, { version, json });
-        if (diagnostics.length > 0) return failed(diagnostics);
-        return wire.UpgradeReply.encode({ state: asDynamic(types.resource(typeName), state) });
-      }, failed);
-    },
-    async ReadResource(bytes) {
-      const request = wire.ReadRequest.decode(bytes);
-      const failed = problemsAs(wire.ReadReply, request);
-      return caughtLater(async () => {
-        const type = types.resource(request.typeName);
-        const state = objectOf(decodeValue(type, request.state)) ?? {};
-        const read = await server.read(request.typeName, state, readPrivate(request.privateData));
-        return wire.ReadReply.encode({
-          state: asDynamic(type, read.state),
-          privateData: writePrivate(read.privateData),
-          diagnostics: wireDiagnostics(read.diagnostics),
-          identity: asIdentity(server.identityOf(request.typeName, read.state)),
-        });
-      }, failed);
-    },
-    async PlanResourceChange(bytes) {
-      const request = wire.PlanRequest.decode(bytes);
-      const failed = problemsAs(wire.PlanReply, { planned: request.prior });
-      return caughtLater(async () => {
-        const type = types.resource(request.typeName);
-        const prior = objectOf(decodeValue(type, request.prior));
-        const config = objectOf(decodeValue(type, request.config));
-        const plan = await server.plan(request.typeName, config, prior, readPrivate(request.privateData));
-        return wire.PlanReply.encode({
-          planned: asDynamic(type, plan.planned),
-          replace: plan.replace.map(wirePath),
-          privateData: request.privateData,
-          diagnostics: wireDiagnostics(plan.diagnostics),
-          identity: request.identity ?? asIdentity(server.identityOf(request.typeName, plan.planned)),
-        });
-      }, failed);
-    },
-    async ApplyResourceChange(bytes) {
-      const request = wire.ApplyRequest.decode(bytes);
-      const failed = problemsAs(wire.ApplyReply, { state: request.prior });
-      return caughtLater(async () => {
-        const type = types.resource(request.typeName);
-        const applied = await server.apply(request.typeName, {
-          prior: objectOf(decodeValue(type, request.prior)),
-          planned: objectOf(decodeValue(type, request.planned)),
-          config: objectOf(decodeValue(type, request.config)),
-          privateData: readPrivate(request.privateData),
-        });
-        return wire.ApplyReply.encode({
-          state: asDynamic(type, applied.state),
-          privateData: writePrivate(applied.privateData),
-          diagnostics: wireDiagnostics(applied.diagnostics),
-          identity: asIdentity(server.identityOf(request.typeName, applied.state)),
-        });
-      }, failed);
-    },
-    MoveResourceState(bytes) {
-      const { raw, ...source } = wire.MoveRequest.decode(bytes);
-      const failed = problemsAs(wire.MoveReply);
-      return caught(() => {
-        const { state } = server.move({ ...source, json: Buffer.from(raw?.json ?? empty).toString('utf8') });
-        const identity = asIdentity(server.identityOf(source.target, state));
-        return wire.MoveReply.encode({ state: asDynamic(types.resource(source.target), state), identity });
-      }, failed);
-    },
-    ImportResourceState(bytes) {
-      const { typeName, id, identity } = wire.ImportRequest.decode(bytes);
-      const failed = problemsAs(wire.ImportReply);
-      return caught(() => {
-        const type = types.resource(typeName);
-        const names = identityNames(server.resource(typeName));
-        const by =
-          identity?.data === undefined
-            ? { id }
-            : { identity: decodeValue(identityType(names), identity.data) as Identity };
-        const { state, diagnostics } = server.import(typeName, by);
-        if (state === null) return failed(diagnostics);
-        const found = { typeName, state: asDynamic(type, state), privateData: empty };
-        return wire.ImportReply.encode({
-          imported: [{ ...found, identity: asIdentity(server.identityOf(typeName, state)) }],
-          diagnostics: wireDiagnostics(diagnostics),
-        });
-      }, failed);
-    },
+    UpgradeResourceState: answering(wire.UpgradeRequest, wire.UpgradeReply, ({ typeName, version, raw }) => {
+      const { state, diagnostics } = server.upgrade(typeName, { version, json: jsonOf(raw) });
+      return diagnostics.length > 0 ? problems(diagnostics) : { state: asDynamic(types.resource(typeName), state) };
+    }),
+    ReadResource: answeringWith(wire.ReadRequest, wire.ReadReply, asRead, async (request) => {
+      const type = types.resource(request.typeName);
+      const state = objectOf(decodeValue(type, request.state)) ?? {};
+      const read = await server.read(request.typeName, state, readPrivate(request.privateData));
+      return {
+        state: asDynamic(type, read.state),
+        privateData: writePrivate(read.privateData),
+        diagnostics: wireDiagnostics(read.diagnostics),
+        identity: asIdentity(server.identityOf(request.typeName, read.state)),
+      };
+    }),
+    PlanResourceChange: answeringWith(wire.PlanRequest, wire.PlanReply, unplanned, async (request) => {
+      const type = types.resource(request.typeName);
+      const prior = objectOf(decodeValue(type, request.prior));
+      const config = objectOf(decodeValue(type, request.config));
+      const plan = await server.plan(request.typeName, config, prior, readPrivate(request.privateData));
+      return {
+        planned: asDynamic(type, plan.planned),
+        replace: plan.replace.map(wirePath),
+        privateData: request.privateData,
+        diagnostics: wireDiagnostics(plan.diagnostics),
+        identity: request.identity ?? asIdentity(server.identityOf(request.typeName, plan.planned)),
+      };
+    }),
+    ApplyResourceChange: answeringWith(wire.ApplyRequest, wire.ApplyReply, unapplied, async (request) => {
+      const type = types.resource(request.typeName);
+      const applied = await server.apply(request.typeName, {
+        prior: objectOf(decodeValue(type, request.prior)),
+        planned: objectOf(decodeValue(type, request.planned)),
+        config: objectOf(decodeValue(type, request.config)),
+        privateData: readPrivate(request.privateData),
+      });
+      return {
+        state: asDynamic(type, applied.state),
+        privateData: writePrivate(applied.privateData),
+        diagnostics: wireDiagnostics(applied.diagnostics),
+        identity: asIdentity(server.identityOf(request.typeName, applied.state)),
+      };
+    }),
+    MoveResourceState: answering(wire.MoveRequest, wire.MoveReply, ({ raw, ...source }) => {
+      const { state } = server.move({ ...source, json: jsonOf(raw) });
+      const identity = asIdentity(server.identityOf(source.target, state));
+      return { state: asDynamic(types.resource(source.target), state), identity };
+    }),
+    ImportResourceState: answering(wire.ImportRequest, wire.ImportReply, ({ typeName, id, identity }) => {
+      const type = types.resource(typeName);
+      const names = identityNames(server.resource(typeName));
+      const by =
+        identity?.data === undefined
+          ? { id }
+          : { identity: decodeValue(identityType(names), identity.data) as Identity };
+      const { state, diagnostics } = server.import(typeName, by);
+      if (state === null) return problems(diagnostics);
+      const found = { typeName, state: asDynamic(type, state), privateData: empty };
+      return {
+        imported: [{ ...found, identity: asIdentity(server.identityOf(typeName, state)) }],
+        diagnostics: wireDiagnostics(diagnostics),
+      };
+    }),
   };
 }
 
-function identityCalls<C>(server: ProviderServer<C>): Calls<'UpgradeResourceIdentity'> {
-  return {
-    UpgradeResourceIdentity(bytes) {
-      const { typeName, raw } = wire.UpgradeRequest.decode(bytes);
-      const stored = JSON.parse(Buffer.from(raw?.json ?? empty).toString('utf8')) as Identity;
-      const names = identityNames(server.resource(typeName));
-      const identity = Object.fromEntries(names.map((name) => [name, stored[name] ?? null]));
-      return wire.UpgradeIdentityReply.encode({ identity: asIdentity(identity) });
-    },
-  };
-}
+const identityCalls = <C>(server: ProviderServer<C>): Calls<'UpgradeResourceIdentity'> => ({
+  UpgradeResourceIdentity: answering(wire.UpgradeRequest, wire.UpgradeIdentityReply, ({ typeName, raw }) => {
+    const stored = JSON.parse(jsonOf(raw)) as Identity;
+    const names = identityNames(server.resource(typeName));
+    return { identity: asIdentity(Object.fromEntries(names.map((name) => [name, stored[name] ?? null]))) };
+  }),
+});
 
 type OtherCall =
   | 'ValidateProviderConfig'
@@ -236,47 +211,32 @@ type OtherCall =
 
 function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<OtherCall> {
   const { provider } = server;
-  const diagnosticsReply = problemsAs(wire.DiagnosticsReply);
-  const providerReply = problemsAs(wire.ValidateProviderReply);
+  const ownValues = (config: Parameters<typeof decodeValue>[1]) =>
+    objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
   return {
-    ValidateProviderConfig(bytes) {
-      const { config } = wire.ConfigRequest.decode(bytes);
-      const values = () => objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
+    ValidateProviderConfig: answering(wire.ConfigRequest, wire.ValidateProviderReply, ({ config }) =>
       // Terraform never stores the configuration of the provider.
-      return caught(() => providerReply(server.validateProvider(values(), { writeOnlyAllowed: true })), providerReply);
-    },
-    async ConfigureProvider(bytes) {
-      const { config } = wire.ConfigureRequest.decode(bytes);
-      return caughtLater(async () => {
-        const values = objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
-        return diagnosticsReply(await server.configure(values));
-      }, diagnosticsReply);
-    },
-    ValidateResourceConfig(bytes) {
-      const { typeName, config, clientCapabilities } = wire.TypedConfigRequest.decode(bytes);
-      return caught(() => {
-        const values = objectOf(decodeValue(types.resource(typeName), config)) ?? {};
-        const writeOnlyAllowed = clientCapabilities?.writeOnly === true;
-        return diagnosticsReply(server.validateResource(typeName, values, { writeOnlyAllowed }));
-      }, diagnosticsReply);
-    },
-    ValidateDataResourceConfig(bytes) {
-      const { typeName, config } = wire.TypedConfigRequest.decode(bytes);
-      return caught(() => {
-        const values = objectOf(decodeValue(types.dataSource(typeName), config)) ?? {};
-        return diagnosticsReply(server.validateDataSource(typeName, values, { writeOnlyAllowed: false }));
-      }, diagnosticsReply);
-    },
-    async ReadDataSource(bytes) {
-      const { typeName, config } = wire.ReadDataRequest.decode(bytes);
-      const failed = problemsAs(wire.ReadDataReply);
-      return caughtLater(async () => {
-        const type = types.dataSource(typeName);
-        const { state, diagnostics } = await server.readData(typeName, objectOf(decodeValue(type, config)) ?? {});
-        if (state === null) return failed(diagnostics);
-        return wire.ReadDataReply.encode({ state: asDynamic(type, state), diagnostics: wireDiagnostics(diagnostics) });
-      }, failed);
-    },
+      problems(server.validateProvider(ownValues(config), { writeOnlyAllowed: true })),
+    ),
+    ConfigureProvider: answering(wire.ConfigureRequest, wire.DiagnosticsReply, async ({ config }) =>
+      problems(await server.configure(ownValues(config))),
+    ),
+    ValidateResourceConfig: answering(wire.TypedConfigRequest, wire.DiagnosticsReply, (request) => {
+      const { typeName, config, clientCapabilities } = request;
+      const values = objectOf(decodeValue(types.resource(typeName), config)) ?? {};
+      const writeOnlyAllowed = clientCapabilities?.writeOnly === true;
+      return problems(server.validateResource(typeName, values, { writeOnlyAllowed }));
+    }),
+    ValidateDataResourceConfig: answering(wire.TypedConfigRequest, wire.DiagnosticsReply, ({ typeName, config }) => {
+      const values = objectOf(decodeValue(types.dataSource(typeName), config)) ?? {};
+      return problems(server.validateDataSource(typeName, values, { writeOnlyAllowed: false }));
+    }),
+    ReadDataSource: answering(wire.ReadDataRequest, wire.ReadDataReply, async ({ typeName, config }) => {
+      const type = types.dataSource(typeName);
+      const { state, diagnostics } = await server.readData(typeName, objectOf(decodeValue(type, config)) ?? {});
+      if (state === null) return problems(diagnostics);
+      return { state: asDynamic(type, state), diagnostics: wireDiagnostics(diagnostics) };
+    }),
     CallFunction(bytes) {
       const { name, values } = wire.CallRequest.decode(bytes);
       const failed = (text: string, argument?: number) => wire.CallReply.encode({ failure: { text, argument } });

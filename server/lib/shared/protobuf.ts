@@ -13,10 +13,10 @@ export interface Field<T> {
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the only type that any field's type fits, whichever way it is used
 type AnyField = Field<any>;
-type Fields = Readonly<Record<string, AnyField>>;
+export type Fields = Readonly<Record<string, AnyField>>;
 type ValueOf<F> = F extends Field<infer T> ? T : never;
 export type MessageOf<M> = M extends Message<infer F> ? { readonly [Name in keyof F]: ValueOf<F[Name]> } : never;
-type Init<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+export type Init<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
 
 export interface Message<F extends Fields> {
   readonly fields: F;
