@@ -41,7 +41,7 @@ async function makeUsers(volume: string, ...names: readonly string[]): Promise<v
   }
 }
 const failStart = (container: string): void =>
-  two.b.daemon.sim.faults.inject({ operation: 'start', container, error: 'no such device', times: 1 });
+  void two.b.daemon.sim.faults.inject({ operation: 'start', container, error: 'no such device', times: 1 });
 
 test('a container that did not start on the target runs on the source again, and the next run copies its volume again', async () => {
   await makeUsers('data', 'db');
