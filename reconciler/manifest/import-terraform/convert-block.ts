@@ -90,6 +90,8 @@ function ignoredEdit(expression: Expression, row: TypeRow, source: Source): read
   const { name, start } = at;
   const text = groupNames[name] ?? row.renames?.[name];
   if (text === undefined || text === name) return [];
+  if (name === 'limits' && expression.type === 'index' && typeof literalOf(expression.key) === 'string')
+    return [{ start, end: expression.end, text: `config["limits.${String(literalOf(expression.key))}"]` }];
   if (at !== expression) source.note(start, `ignore_changes: ${name} is ${text} here; check what stands behind it`);
   return [{ start, end: start + name.length, text }];
 }

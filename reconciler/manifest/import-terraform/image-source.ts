@@ -4,7 +4,15 @@ import { knownRemotes, type Provider } from '../terraform-json/types/ported-part
 import { fromObject, blocksNamed, insideText, objectText, quoted, type Entry } from './hcl-text.ts';
 import type { Block } from './read-body.ts';
 import type { Group } from './rows.ts';
-import { argumentOf, UnconvertibleError, literalText, referred, type ImageServer, type Source } from './source.ts';
+import {
+  argumentOf,
+  UnconvertibleError,
+  literalOf,
+  literalText,
+  referred,
+  type ImageServer,
+  type Source,
+} from './source.ts';
 
 export const providerOf = (block: Block): Provider =>
   block.labels[0]?.text.startsWith('incus_') === true ? 'incus' : 'lxd';
@@ -12,8 +20,7 @@ export const providerOf = (block: Block): Provider =>
 export const containerSource: Group = {
   takes: ['image', 'source_instance', 'source_file'],
   make(items, source, block) {
-    const image = argumentOf(block, 'image')?.value;
-    const file = argumentOf(block, 'source_file')?.value;
+    const [image, file] = ['image', 'source_file'].map((name) => given(block, name));
     const copies = blocksNamed(
       items.filter(({ name }) => name === 'source_instance'),
       source,
@@ -30,11 +37,19 @@ export const containerSource: Group = {
       ];
       return `source = ${objectText([...entries, ...(snapshot === undefined ? [] : [['snapshot', source.render(snapshot)] as const])], 2)}`;
     }
+    if (file !== undefined && image !== undefined)
+      throw new UnconvertibleError(file.start, 'image and source_file are both given');
     if (file !== undefined) return `source = { type = "backup", file = ${source.render(file)} }`;
     return image === undefined
       ? ''
       : `source = ${objectText([['type', '"image"'], ...imageEntries(image, source, block)], 2)}`;
   },
+};
+
+/** The value of an argument, unless it is null. */
+const given = (block: Block, name: string): Expression | undefined => {
+  const value = argumentOf(block, name)?.value;
+  return literalOf(value) === null ? undefined : value;
 };
 
 const isFingerprint = (text: string): boolean => /^[0-9a-f]{12,64}$/.test(text);
@@ -89,7 +104,7 @@ export const serverEntries = ({ server, protocol }: ImageServer): readonly Entry
 
 /** `,image=...` of the id of an import, which keeps the next plan empty. */
 export function importedImage(block: Block, source: Source): string {
-  const image = argumentOf(block, 'image')?.value;
+  const image = given(block, 'image');
   // The server knows the image of a container; the fingerprint of another resource is not known before the plan.
   if (image === undefined || (image.type === 'attribute' && image.name === 'fingerprint')) return '';
   const entries = new Map(imageEntries(image, source, block));

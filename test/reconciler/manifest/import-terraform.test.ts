@@ -32,6 +32,9 @@ describe('An argument', () => {
     ['image = "local:debian"', 'source = { type = "image", alias = "debian" }'],
     ['image = "0123456789abcdef"', 'source = { type = "image", fingerprint = "0123456789abcdef" }'],
     ['image = "images:debian/${var.release}"', 'alias    = "debian/${var.release}"'],
+    ['image = "local:debian"\n source_file = null', 'source = { type = "image", alias = "debian" }'],
+    ['image = null\n source_file = "web.tar.gz"', 'source = { type = "backup", file = "web.tar.gz" }'],
+    ['lifecycle {\n ignore_changes = [limits["cpu"], image]\n }', 'ignore_changes = [config["limits.cpu"], source]'],
     ['source_file = "web.tar.gz"', 'source = { type = "backup", file = "web.tar.gz" }'],
     [
       'source_instance = {\n name = "a"\n snapshot = "s"\n}',
@@ -54,6 +57,7 @@ describe('An argument', () => {
   test.each([
     ['type = "virtual-machine"', /type = "virtual-machine": gantry has only container/],
     ['file {\n target_path = "/a"\n append = true\n}', /append is not carried over/],
+    ['image = var.i\n source_file = var.f', /image and source_file are both given/],
     ['image = "mine:debian"', /remote mine is in no provider block/],
     ['execs = var.commands', /it is computed/],
     ['wait_for {\n type = var.w\n}', /wait_for of type var\.w/],
