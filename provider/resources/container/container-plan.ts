@@ -7,7 +7,7 @@ import type { PlanHook } from '../../framework/provider.ts';
 import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../../framework/value.ts';
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
 import { wantedHash } from './container-files.ts';
-import { baseImageOf, isMissing, isSameSource } from './same-source.ts';
+import { baseImageOf, isMissing, isSameSource, mayBeOrigin } from './same-source.ts';
 import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
 import { inDevices, strayAddresses } from '../shared/static-addresses.ts';
 import { rawLxcFailures } from '../shared/raw-lxc.ts';
@@ -149,13 +149,11 @@ async function planSource({ planned, replace, client, add, isImported }: Hook, p
   const after = planned.source as Value;
   if (after === null || equalValues(prior.source, after)) return;
   const { name } = prior;
-  // An import knows at most an image, which the container of the backup may have had.
-  const isNoted = isImported && isMap(after) && after['type'] === 'backup' && prior.source?.type === 'image';
-  if (prior.source === null || isNoted) {
+  const keep = (): void => {
     const detail = `Its original source is unknown, so the state takes the new source and nothing else changes. To create the container again, use terraform apply -replace.`;
     add(warning(`The container ${name} stays as it is`, detail));
-    return;
-  }
+  };
+  if (prior.source === null) return keep();
   // During an apply the plan stays unchanged; checkSource checks it.
   if (client?.activity.hasWritten === true) return;
   if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
@@ -163,6 +161,7 @@ async function planSource({ planned, replace, client, add, isImported }: Hook, p
     if (await isSameSource(prior.source, wanted, client, baseImageOf(client, name))) return;
     // An alias or a container may get this name in the same apply, which checks whether it is the former source.
     if (prior.source.type === wanted.type && (await isMissing(wanted, client))) return;
+    if (isImported && mayBeOrigin(prior.source, wanted)) return keep();
   }
   replace(at('source'));
 }

@@ -6,10 +6,10 @@ import { needCluster, needExtension } from '../../connection/link.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
 import type { Value } from '../../framework/value.ts';
-import { containerAttributes } from './container-attributes.ts';
+import { containerAttributes, type Source } from './container-attributes.ts';
 import { planContainer } from './container-plan.ts';
 import { restartContainer, startContainer, stopContainer, thawContainer } from './container-power.ts';
-import { checkSource } from './same-source.ts';
+import { checkSource, mayBeOrigin } from './same-source.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { isFrozen, readContainer } from './container-state.ts';
 import { isWaiting, readTarget } from '../shared/placement.ts';
@@ -36,6 +36,9 @@ import {
   mustRestart,
   settleSource,
 } from './container-write.ts';
+
+const isPossible = (before: Source | null, after: Source | null): boolean =>
+  before !== null && after !== null && mayBeOrigin(before, after);
 
 export const container = gantryResource({
   typeName: 'gantry_container',
@@ -103,7 +106,7 @@ export const container = gantryResource({
   async update({ planned, config }, prior, context) {
     const { name } = planned;
     const secret = secretToWrite(config.config_wo as Value, planned, prior);
-    const isNoted = isImported(context.privateData) && planned.source?.type === 'backup';
+    const isNoted = isImported(context.privateData) && isPossible(prior.source, planned.source);
     if (!isNoted) await checkSource(context.client, prior.source, planned.source, prior.name);
     const changed = await changeObject(context, { planned, secret }, prior);
     const { before } = changed;

@@ -32,6 +32,17 @@ export async function isSameSource(
   return from === null && a !== undefined && (await isFetchedFrom(a, after, link));
 }
 
+/**
+ * Whether a container whose state is of an import may be made from `after`. An import knows at most an image: of a copy or a backup that of
+ * its origin. A name of an image may have got another image since then.
+ */
+export function mayBeOrigin(before: Source, { type, fingerprint }: Pick<Source, 'type' | 'fingerprint'>): boolean {
+  if (before.type !== 'image') return false;
+  if (type === 'backup') return true;
+  const isGuess = nonEmpty(before.alias) === null && nonEmpty(before.server) === null;
+  return isGuess && (type !== 'image' || nonEmpty(fingerprint) === null);
+}
+
 /** Asks the server on demand. */
 export const baseImageOf =
   (link: Link, container: string): (() => Promise<string | undefined>) =>

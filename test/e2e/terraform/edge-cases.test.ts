@@ -291,7 +291,10 @@ ${container('c', more)}`;
     await terraform.import('gantry_container.b', 'b,copy=a');
     await terraform.import('gantry_container.c', 'c');
     const { output } = await terraform.plan();
-    expect(output).toContain('gantry_container.c must be replaced');
+    // Without a source in its id it is kept, with a warning.
+    expect(output).toContain('Plan: 0 to add, 2 to change, 0 to destroy');
+    expect(output).toMatch(/The container c stays as it is[\s\S]*-replace/);
+    expect(output).not.toContain('The container b stays as it is');
     expect(output).toMatch(/gantry_container\.b will be updated in-place[\s\S]*stop_timeout += 30 -> 0/);
     expect(await own()).toMatchObject({ devices: { none } });
     expect(await terraform.state('gantry_container.b')).toMatchObject({ devices: {} });
