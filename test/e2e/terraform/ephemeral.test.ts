@@ -144,30 +144,36 @@ resource "gantry_server_config" "s" {
   test('An error of an ephemeral resource does not show the output', async () => {
     terraform.write(pool + container('server'));
     await terraform.apply();
-    const config = (body: string): string => `${pool}${container('server')}
-ephemeral "gantry_container_${body}
-}
-`;
-    terraform.write(
-      config('exec" "x" {\n  container = "server"\n  command = ["sh", "-c", "echo hush-91; echo loud >&2; exit 3"]'),
-    );
+    const config = (...blocks: readonly string[]): string =>
+      pool + container('server') + blocks.map((body) => `ephemeral "gantry_container_${body}\n}\n`).join('');
+    const exec = (name: string, more: string): string => `exec" "${name}" {\n  container = "server"\n  ${more}`;
+    const file = (name: string, more: string): string => `file" "${name}" {\n  container = "server"\n  ${more}`;
+    terraform.write(config(exec('loud', 'command = ["sh", "-c", "echo hush-91; echo loud >&2; exit 3"]')));
     const failed = await terraform.fails('plan');
     expect(failed).toMatch(/A command in server failed.*It exited with 3: sh loud/);
     expect(failed).not.toMatch(/server failed.*hush-91\s/);
-    terraform.write(config('exec" "x" {\n  container = "server"\n  command = ["false"]\n  fail_on_error = false'));
+    terraform.write(config(exec('quiet', 'command = ["false"]\n  fail_on_error = false')));
     await terraform.expectNoChanges();
-    terraform.write(config('exec" "x" {\n  container = "server"\n  command = ["true"]\n  close_command = ["false"]'));
-    expect(await terraform.fails('plan')).toContain('A command in server failed');
-    terraform.write(config('exec" "x" {\n  container = "server"\n  command = []'));
-    expect(await terraform.fails('plan')).toContain('must begin with the program to run');
-    terraform.write(config('file" "x" {\n  container = "server"\n  path = "/none"'));
-    expect(await terraform.fails('plan')).toContain('There is no file /none in a container server');
-    terraform.write(config('file" "x" {\n  container = "server"\n  path = "/"'));
-    expect(await terraform.fails('plan')).toContain('/ in server is not a file');
-    terraform.write(config('file" "x" {\n  container = "server"\n  path = "none"'));
-    expect(await terraform.fails('plan')).toContain('must be an absolute path');
-    terraform.write(config('file" "x" {\n  container = "server"\n  path = "/x"\n  remote = "west"'));
-    expect(await terraform.fails('plan')).toContain('The provider has no remote "west"');
+    terraform.write(
+      config(
+        exec('closed', 'command = ["true"]\n  close_command = ["false"]'),
+        file('none', 'path = "/none"'),
+        file('folder', 'path = "/"'),
+        file('remote', 'path = "/x"\n  remote = "west"'),
+      ),
+    );
+    const unopened = await terraform.fails('plan');
+    for (const part of [
+      'A command in server failed',
+      'There is no file /none in a container server',
+      '/ in server is not a file',
+      'The provider has no remote "west"',
+    ])
+      expect(unopened).toContain(part);
+    terraform.write(config(exec('empty', 'command = []'), file('relative', 'path = "none"')));
+    const invalid = await terraform.fails('plan');
+    expect(invalid).toContain('must begin with the program to run');
+    expect(invalid).toContain('must be an absolute path');
   });
 
   test('A file that is too large is refused, and bytes that are not text are returned only in base64', async () => {
