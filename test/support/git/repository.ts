@@ -14,6 +14,14 @@ const env = {
   GIT_COMMITTER_EMAIL: 'ada@example.org',
 };
 
+/** What `git init` makes, without a program: test files make a hundred repositories, and each program takes 30 ms of the processor. */
+function makeEmpty(folder: string, config: string): void {
+  for (const each of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'info'])
+    mkdirSync(join(folder, each), { recursive: true });
+  writeFileSync(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(folder, 'config'), `[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\t${config}`);
+}
+
 export class Repository {
   /** `file://` and plain paths work; HTTP servers serve the folder above. */
   readonly bare: string;
@@ -22,11 +30,11 @@ export class Repository {
   constructor(folder: string, name = 'site') {
     this.bare = join(folder, `${name}.git`);
     this.work = join(folder, `${name}-work`);
-    mkdirSync(this.work, { recursive: true });
-    this.git('init', '--quiet', '--bare', '-b', 'main', this.bare);
-    this.git('init', '--quiet', '-b', 'main', this.work);
-    this.git('remote', 'add', 'origin', this.bare);
-    this.git('-C', this.bare, 'config', 'http.receivepack', 'true');
+    makeEmpty(this.bare, 'bare = true\n[http]\n\treceivepack = true\n');
+    makeEmpty(
+      join(this.work, '.git'),
+      `bare = false\n\tlogallrefupdates = true\n[remote "origin"]\n\turl = ${this.bare}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`,
+    );
   }
 
   git(...args: string[]): string {
@@ -34,7 +42,11 @@ export class Repository {
   }
 
   gitWith(more: Readonly<Record<string, string>>, ...args: string[]): string {
-    return execFileSync('git', args, {
+    return this.#run('git', args, more);
+  }
+
+  #run(program: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): string {
+    return execFileSync(program, args, {
       cwd: this.work,
       env: { ...env, ...more },
       encoding: 'utf8',
@@ -53,10 +65,9 @@ export class Repository {
   /** Commits the files and pushes the branch. Returns the commit id. */
   commit(files: Readonly<Record<string, string>>, message = 'Change', branch = 'main'): string {
     this.write(files);
-    this.git('add', '-A');
-    this.git('commit', '--quiet', '--allow-empty', '-m', message);
-    this.push(branch);
-    return this.head();
+    const all =
+      'git add -A && git commit --quiet --allow-empty -m "$1" && git push --quiet --force origin "HEAD:refs/heads/$2" && git rev-parse HEAD';
+    return this.#run('sh', ['-ec', all, 'sh', message, branch]);
   }
 
   push(branch = 'main'): void {
