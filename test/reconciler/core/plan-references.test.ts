@@ -1,0 +1,210 @@
+// References between objects in plans: what must exist, what comes first, and what is refused.
+import { describe, expect, test } from 'vitest';
+import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../../reconciler/core/documents/observed.ts';
+import { exportObject } from '../../../reconciler/core/adoption/export.ts';
+import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { validateDocuments } from '../../../reconciler/core/graph/check-documents.ts';
+import { document, liveContainer, liveNetwork, livePool, liveProfile, world } from '../../support/fakes/worlds.ts';
+import { root, source, host, plan, withContainers, codes } from '../../support/fakes/plan-host.ts';
+
+describe('references', () => {
+  test('an unknown name is an error with the nearest name of the documents or of the server', () => {
+    const made = plan([
+      document('container', 'c', { source: { type: 'image', alias: 'bsae' }, profiles: ['wbe'] }),
+      document('profile', 'web'),
+    ]);
+    expect(made.diagnostics.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'profiles.0: the profile wbe is neither declared nor on the server (did you mean web?)',
+      'source.alias: the image alias bsae is neither declared nor on the server (did you mean base?)',
+    ]);
+    expect(made.steps).toEqual([]);
+  });
+
+  test('offline it is a warning, the default profile is known, and broken documents are not reported as missing', () => {
+    const documents = [
+      document(
+        'container',
+        'c',
+        { source, profiles: ['default', 'web', 'gone'] },
+        { manage: { dependsOn: ['container/x'] } },
+      ),
+    ];
+    const found = validateDocuments(documents, ['profile/web', 'container/x']);
+    expect(found.map(({ severity, path }) => `${severity} ${path}`)).toEqual([
+      'warning profiles.2',
+      'warning source.alias',
+    ]);
+  });
+
+  test('a cycle is reported as a whole, and its message does not depend on the order of documents', () => {
+    const documents = ['a', 'b', 'c'].map((name, index) =>
+      document('container', name, { source }, { manage: { dependsOn: [`container/${['b', 'c', 'a'][index] ?? ''}`] } }),
+    );
+    const message =
+      'these objects need each other in a circle: container/a -> container/b -> container/c -> container/a';
+    expect(plan(documents).diagnostics.map((one) => one.message)).toEqual([message]);
+    expect(plan([...documents].reverse()).diagnostics.map((one) => one.message)).toEqual([message]);
+  });
+
+  test('a chain of twenty thousand dependencies is planned', () => {
+    const documents = Array.from({ length: 20_000 }, (_, index) =>
+      document(
+        'container',
+        `c${index}`,
+        { source },
+        index === 0 ? {} : { manage: { dependsOn: [`container/c${index - 1}`] } },
+      ),
+    );
+    const made = planChanges({ documents, observed: host });
+    expect(made.diagnostics).toEqual([]);
+    expect(made.steps).toHaveLength(40_000);
+  });
+
+  test('a new container without a source, an image that was not read, and a taken interface name are errors', () => {
+    const networks = [liveNetwork('eth0', { managed: false })];
+    const observed = world({ networks, profiles: [liveProfile('default')] });
+    const image = document('image', 'i', {}, { files: { parts: { file: '/i.tar' } } });
+    const made = plan([document('container', 'c'), image, document('network', 'eth0', { type: 'bridge' })], observed);
+    expect([...codes(made)].sort()).toEqual(['image-not-read', 'missing-source', 'name-taken']);
+  });
+
+  test('a new container without a root disk is an error, one with a disk of its profiles, or copied, is none', () => {
+    const bare = {
+      ...world({
+        profiles: [liveProfile('default', { devices: {} }), liveProfile('rooted', { devices: { root } })],
+      }),
+      pools: host.pools,
+    };
+    const container = (values: object) =>
+      plan([document('container', 'c', { source: { type: 'none' }, ...values })], bare);
+    expect(container({}).diagnostics).toMatchObject([
+      { code: 'no-root-disk', path: 'devices', remedy: expect.stringContaining('path: /') as string },
+    ]);
+    expect(codes(container({ profiles: ['default', 'rooted'] }))).toEqual([]);
+    expect(codes(container({ devices: { root } }))).toEqual([]);
+    const copied = plan([document('container', 'c', { source: { type: 'copy', source: 'old' } })], {
+      ...bare,
+      containers: new Map([['old', { object: liveContainer('old') }]]),
+    });
+    expect(codes(copied)).toEqual([]);
+  });
+
+  test('an empty ipv4.nat without an address is an error of a new network, and is removed from an existing one', () => {
+    const wanted = [document('network', 'lan9', { config: { 'ipv4.nat': null } })];
+    expect(plan(wanted, world({})).diagnostics).toMatchObject([{ code: 'bad-value', path: 'config.ipv4.nat' }]);
+    const live = liveNetwork('lan9', { config: { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'true' } });
+    const there = plan(wanted, world({ networks: [live] }));
+    expect([codes(there), there.steps.map(({ action }) => action)]).toEqual([[], ['update']]);
+  });
+
+  test('overlapping subnets, and addresses and ports that two containers claim, are warnings with both names', () => {
+    const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
+    const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
+    const container = (name: string, devices: JsonObject, more: object = {}) =>
+      document('container', name, { source: { type: 'none' }, devices }, more);
+    const documents = [
+      document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/16', 'ipv6.address': 'none' } }),
+      document('network', 'lan1', { config: { 'ipv4.address': '10.1.3.1/24', 'ipv6.address': 'none' } }),
+      document('network', 'lan2', { config: { 'ipv4.address': '10.2.0.1/24', 'ipv6.address': 'auto' } }),
+      container('a', { nic, proxy }),
+      container('b', { nic, proxy: { ...proxy, listen: 'tcp:127.0.0.1:79-80' } }),
+      container('c', { proxy: { ...proxy, bind: 'container' }, other: { ...proxy, listen: 'udp:0.0.0.0:80' } }),
+      container('d', { proxy }, { state: 'stopped' }),
+    ];
+    const running = liveContainer('live', { expanded_devices: { eth0: { ...nic, 'ipv4.address': '10.1.0.9' } } });
+    const observed = { ...host, containers: new Map([...host.containers, ['live', { object: running }]]) };
+    const told = (all: readonly { code: string; message: string }[]) =>
+      all.filter(({ code }) => /subnets|taken/.test(code)).map(({ code, message }) => `${code}: ${message}`);
+    const expected = [
+      'overlapping-subnets: the subnet 10.1.3.1/24 of network/lan1 overlaps 10.1.0.1/16 of network/lan0: some addresses of one cannot be reached',
+      'address-taken: container/b wants the address 10.1.0.5 on the network lan0, which container/a (device nic) has: only one of them can work',
+      'port-taken: container/b wants tcp port 80 of the host, which container/a (device proxy) has: only one of them can work',
+    ];
+    const made = plan(documents, observed);
+    expect(told(made.diagnostics)).toEqual(expected);
+    expect(made.diagnostics.every(({ severity }) => severity === 'warning')).toBe(true);
+    expect(made.steps.length).toBeGreaterThan(0);
+    expect(told(validateDocuments(documents))).toEqual(expected);
+    const late = plan([...documents, container('e', { nic: { ...nic, 'ipv4.address': '10.1.0.9' } })], observed);
+    expect(told(late.diagnostics)).toContain(
+      'address-taken: container/e wants the address 10.1.0.9 on the network lan0, which container/live (device eth0) has: only one of them can work',
+    );
+  });
+
+  test('a plan for a gantryd refuses new subnets that overlap, and leaves what is there alone', () => {
+    const gantry = (observed: Observed): Observed => ({ ...observed, server: { extensions: [], isGantry: true } });
+    const lan = (name: string, address: string) =>
+      document('network', name, { config: { 'ipv4.address': address, 'ipv6.address': 'none' } });
+    const apart = [lan('lan0', '10.1.0.1/16'), lan('lan1', '10.1.3.1/24')];
+    expect(plan(apart, gantry(host)).diagnostics).toMatchObject([
+      { code: 'overlapping-subnets', severity: 'error', path: 'config.ipv4.address' },
+    ]);
+    const there = ['10.1.0.1/16', '10.1.3.1/24'].map((address, index) =>
+      liveNetwork(`lan${index}`, { config: { 'ipv4.address': address, 'ipv6.address': 'none' } }),
+    );
+    const known = gantry(world({ networks: there }));
+    expect(plan(apart, known).diagnostics).toMatchObject([{ code: 'overlapping-subnets', severity: 'warning' }]);
+    expect(plan([lan('lan2', '10.1.9.1/24')], known).diagnostics).toMatchObject([{ severity: 'error' }]);
+  });
+
+  test('a plan finds static addresses outside their network, also for networks and profiles that it creates', () => {
+    const nic = (address: string) => ({ eth0: { type: 'nic', network: 'lan0', 'ipv4.address': address } });
+    const lan = document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/24', 'ipv6.address': 'none' } });
+    const container = (address: string, more: object = {}) =>
+      document('container', 'c', { source: { type: 'none' }, devices: nic(address) }, more);
+    const told = (documents: readonly Document[], isGantry: boolean, observed = host) =>
+      plan(documents, { ...observed, server: { extensions: [], isGantry } }).diagnostics.map(
+        ({ code, severity, path, message }) => `${severity} ${code} ${path ?? ''}: ${message}`,
+      );
+    const outside = 'address-outside devices.eth0.ipv4.address: container/c cannot have the address 10.2.0.5:';
+    expect(told([lan, container('10.1.0.5')], true)).toEqual([]);
+    expect(told([lan, container('10.2.0.5')], true)).toEqual([
+      `error ${outside} it is not in the subnet of the network lan0 (10.1.0.1/24)`,
+    ]);
+    expect(told([lan, container('10.2.0.5')], false)[0]).toContain(`warning ${outside}`);
+    expect(told([lan, container('10.2.0.5', { state: 'stopped' })], true)[0]).toContain(`warning ${outside}`);
+    expect(told([lan, container('10.1.0.1')], true)[0]).toContain('it is the address of the network lan0');
+    const profiled = [
+      lan,
+      document('profile', 'fixed', { devices: nic('10.2.0.5') }),
+      document('container', 'c', { source: { type: 'none' }, profiles: ['default', 'fixed'] }),
+    ];
+    expect(told(profiled, true)[0]).toContain(`error ${outside}`);
+    // The server has not picked the subnet yet.
+    expect(told([document('network', 'lan0', {}), container('10.2.0.5')], true)).toEqual([]);
+    const live = liveContainer('c', { devices: nic('10.2.0.5') });
+    expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
+  });
+
+  test('an export writes that a network has no NAT, which a server would otherwise enable', () => {
+    const config = { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none', 'ipv4.dhcp': 'true' };
+    const observed = world({ networks: [liveNetwork('lan9', { config })] });
+    const values = JSON.stringify(exportObject('network', 'lan9', observed, 'default'));
+    expect(values).toContain('"ipv4.nat":false');
+    expect(values).not.toContain('ipv4.dhcp');
+  });
+
+  test('a plan names drivers of pools that the server lacks, and lines of raw.lxc that it would refuse', () => {
+    const server = { extensions: [], isGantry: true, poolDrivers: ['btrfs', 'dir'] };
+    const wanted = [
+      document('storage_pool', 'fast', { driver: 'zfs' }),
+      document('profile', 'raw', { config: { 'raw.lxc': 'lxc.log.file=/x' } }),
+      document('profile', 'rke', { config: { 'raw.lxc': 'lxc.apparmor.profile=unconfined\nlxc.cap.drop=' } }),
+    ];
+    const found = plan(wanted, { ...world({}), server }).diagnostics;
+    expect(found.map(({ severity, address, path }) => `${severity} ${address ?? ''} ${path ?? ''}`)).toEqual([
+      'error storage_pool/fast driver',
+      'error profile/raw config.raw.lxc',
+    ]);
+    expect(found[0]?.message).toBe('the server cannot make storage_pool/fast: it has no driver zfs, only btrfs, dir');
+    const there = { ...world({ pools: [livePool('fast', { driver: 'zfs' })] }), server };
+    expect(codes(plan(wanted.slice(0, 1), there))).toEqual([]);
+    expect(codes(plan(wanted, world({})))).toEqual([]);
+  });
+
+  test('an unknown target is an error with the nearest one', () => {
+    const made = plan([document('profile', 'web')], host, { targets: ['profile/wbe'] });
+    expect(made.diagnostics[0]?.message).toBe('--target profile/wbe is not declared (did you mean profile/web?)');
+  });
+});
