@@ -1,4 +1,4 @@
-// `gantry migrate-from-lxd` takes a stock LXD host with thirty containers over, killed again and again, and back.
+// `gantry migrate-from-lxd` takes a stock LXD host with many containers over, killed again and again, and back.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { freeSubnet } from '../../support/hosts/free-resources.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { addOddFiles } from '../../support/images/odd-trees.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -22,7 +23,7 @@ if (missing !== undefined) console.log(`skipped: a move from a real LXD, since $
 const bridge = `gm${process.pid % 100_000}`;
 const running = ['r1', 'r2', 'r3', 'withdata'];
 /** Stopped containers of the default project. */
-const stopped = Array.from({ length: 20 }, (_, index) => `c${index + 1}`);
+const stopped = Array.from({ length: isLongRun ? 20 : 10 }, (_, index) => `c${index + 1}`);
 const ofTeam = ['t1', 't2', 't3'];
 
 describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
@@ -160,7 +161,7 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
       const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
       // Later runs get more time, so that one of them finishes.
       const limitMs = 1000 + random.next() * 4000 + kills * 500;
-      if (kills < 8) void Promise.race([ended, sleep(limitMs)]).then(() => child.kill('SIGKILL'));
+      if (kills < (isLongRun ? 8 : 4)) void Promise.race([ended, sleep(limitMs)]).then(() => child.kill('SIGKILL'));
       code = await ended;
       if (code !== null && code !== 0) throw new Error(`ended with ${code}: ${said}`);
       kills += 1;
