@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { openBench, packImage, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
+import { isLongRun } from '../../support/left-out.ts';
 
 interface Listed {
   readonly number: number;
@@ -22,6 +23,8 @@ const profileOf = (name: string, config: string): string => `kind: profile\nname
 
 describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
   let bench: Bench;
+  /** What only concerns gantry is shown on one server; a long run shows it on both. */
+  const onOne = test.skipIf(host === 'lxd' && !isLongRun);
   beforeAll(async () => {
     bench = await openBench(host);
   });
@@ -75,7 +78,7 @@ describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
     expect((await on('history', '--set', 'none')).stderr).toMatch(/these have: .*one/);
   });
 
-  test('rolls back to the last good revision, keeps later objects, and prunes them only on request', async () => {
+  onOne('rolls back to the last good revision, keeps later objects, and prunes them only on request', async () => {
     const one = profileOf('two-a', 'user.x: "1"');
     await applied('two', one);
     await applied('two', `${profileOf('two-a', 'user.x: "2"')}---\n${profileOf('two-b', 'user.y: z')}`);
@@ -135,7 +138,7 @@ describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
     expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining('the environment has no TOKEN')]);
   });
 
-  test('an incomplete run is marked, and a rollback to it needs a flag', async () => {
+  onOne('an incomplete run is marked, and a rollback to it needs a flag', async () => {
     for (const x of ['1', '2', '3']) await applied('half', profileOf('half', `user.x: "${x}"`));
     const key = 'user.gantry.history.half';
     const index = JSON.parse((await notes('half'))[key] ?? '') as { revisions: { n: number; outcome: string }[] };
@@ -156,7 +159,7 @@ describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
     expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('are damaged')]);
   });
 
-  test('its growth is bounded, and it outlives the objects of the set', async () => {
+  onOne('its growth is bounded, and it outlives the objects of the set', async () => {
     for (const x of ['1', '2', '3', '4'])
       await applied('four', profileOf('four', `user.x: "${x}"`), '--history-limit', '2');
     expect((await listed('four')).map(({ number }) => number)).toEqual([4, 3]);
@@ -178,7 +181,7 @@ describe.each(await benchHosts('history', 'sim', 'lxd'))('on %s', (host) => {
     expect(await configOf('four')).toMatchObject({ 'user.x': '6' });
   });
 
-  test('a commit, a part and a saved plan are recorded', async () => {
+  onOne('a commit, a part and a saved plan are recorded', async () => {
     const folder = join(bench.dir, 'five');
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'five.yaml');

@@ -3,10 +3,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CliIo } from '../../../reconciler/cli/output/process-io.ts';
+import { pagerFor } from '../../../reconciler/cli/session/pager.ts';
 import { spellRanges } from '../../../reconciler/core/render/equal-changes.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms, runOnTerminal, withoutEscapes, type Programs } from '../../support/cli/programs.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
@@ -87,26 +89,28 @@ describe('the pager', () => {
     expect(ran.stdout).not.toContain('Plan: 40 to add');
   });
 
-  test.each([
-    ['a pipe', ['plan'], {}],
-    ['--json', ['plan', '--json'], {}],
-  ] as const)('is not started for %s', async (_name, verb, more) => {
-    const ran = await runGantry(programs, [...verb, ...long()], { env: { ...env(), ...more } });
-    expect([ran.code, paged()]).toEqual([0, '']);
-    expect(ran.stdout).toContain('profile/q39');
-  });
+  const terminal = { isTTY: true, rows: 40 } as unknown as CliIo['stdout'];
+  const chosen = (env: Record<string, string>, options: { readonly pager?: boolean } = {}, stdout = terminal) =>
+    pagerFor({ env, stdin: { isTTY: true } as CliIo['stdin'], stdout }, options, 41);
 
   test.each([
-    ['--no-pager', ['plan', '--no-pager'], {}],
-    ['a terminal that cannot', ['plan'], { TERM: 'dumb' }],
-    ['an empty PAGER', ['plan'], { PAGER: '' }],
-    ['CI', ['plan'], { CI: 'true' }],
-    ['a pager that is not there', ['plan'], { PAGER: '/nowhere/pager 2>/dev/null' }],
-  ] as const)('is not used with %s: the plan is printed', async (_name, verb, more) => {
-    const ran = await runOnTerminal(programs, [...verb, ...long()], { env: { ...env(), ...more } });
-    expect(ran.code, ran.stdout).toBe(0);
-    expect(paged()).toBe('');
-    expect(ran.stdout).toContain('Plan: 40 to add');
+    ['--no-pager', chosen({}, { pager: false })],
+    ['a pipe', chosen({}, {}, { isTTY: false } as CliIo['stdout'])],
+    ['a terminal that cannot', chosen({ TERM: 'dumb' })],
+    ['an empty PAGER', chosen({ PAGER: '' })],
+    ['CI', chosen({ CI: 'true' })],
+  ])('is not chosen for %s', (_name, pager) => {
+    expect([pager, chosen({ PAGER: 'more' })]).toEqual([undefined, 'more']);
+  });
+
+  test('is not used for --json, and when it is not there: the plan is printed', async () => {
+    const json = await runOnTerminal(programs, ['plan', '--json', ...long()], { env: env() });
+    expect([json.code, paged()]).toEqual([0, '']);
+    expect(json.stdout).toContain('profile/q39');
+    const setting = { env: { PAGER: '/nowhere/pager 2>/dev/null' } };
+    const absent = await runOnTerminal(programs, ['plan', ...long()], setting);
+    expect(absent.code, absent.stdout).toBe(0);
+    expect(absent.stdout).toContain('Plan: 40 to add');
   });
 
   test('never runs between a plan and its question', async () => {

@@ -5,22 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
-import { openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
-import { isLongRun } from '../../support/left-out.ts';
-import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
-
-const missing = await realRuntimeMissing();
-const missingLxd = stockLxdMissing() ?? missing;
-for (const [host, why] of [['lxc', missing] as const, ['lxd', missingLxd] as const])
-  if (why !== undefined) console.log(`skipped: waves on ${host}: ${why}`);
-const all: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
-  { host: 'sim', reason: undefined },
-  { host: 'lxc', reason: missing },
-  { host: 'lxd', reason: missingLxd },
-];
-/** Waves only concern gantry, so one runtime of gantryd is enough. GANTRY_LONG=1 tries all. */
-const hosts = all.filter(({ host }) => isLongRun || host !== 'lxc');
+import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
 interface Line {
   readonly type: string;
@@ -48,119 +33,115 @@ function expectBefore(lines: readonly Line[], first: readonly string[], second: 
 const container = (name: string, manage: string, more = ''): string =>
   `kind: container\nname: ${name}\nprofiles: [small]\nsource: { type: image, alias: base }\n${more}manage: ${manage}\n`;
 
-for (const { host, reason } of hosts) {
-  describe.skipIf(reason !== undefined)(`on ${host}`, () => {
-    let bench: Bench;
-    beforeAll(async () => {
-      bench = await openBench(host);
-    });
-    afterAll(() => bench.close(), 120_000);
-    const gantry = (verb: string, text: string, set: string, ...more: readonly string[]): Promise<CliRun> => {
-      const path = join(bench.dir, `${set}.yaml`);
-      writeFileSync(path, text);
-      return cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', set, ...more]);
-    };
-
-    test('a lower wave is created and ready before a higher one begins, and deleted after it', async () => {
-      const documents = [
-        container('late', '{ wave: 1 }'),
-        container('early', '{ wave: -1, wait: [running] }'),
-        'kind: profile\nname: extra\nconfig: { user.a: b }\n',
-        'kind: profile\nname: last\nmanage: { wave: 2 }\n',
-      ];
-      const plan = await gantry('plan', documents.join('---\n'), 'waves');
-      expect(plan.stdout).toContain('container/early (and start) [wave -1]');
-      expect(plan.stdout).toContain('profile/extra [wave 0]');
-      const run = await gantry(
-        'apply',
-        documents.join('---\n'),
-        'waves',
-        '--auto-approve',
-        '--json',
-        '--parallelism',
-        '8',
-      );
-      expect(run.code, run.stdout).toBe(0);
-      const lines = linesOf(run);
-      expect(
-        lines.flatMap(({ change }) => (change === undefined ? [] : [[change.resource.addr, change.wave]])),
-      ).toEqual([
-        ['profile/extra', 0],
-        ['profile/last', 2],
-        ['container/early', -1],
-        ['container/late', 1],
-      ]);
-      expectBefore(lines, ['container/early'], ['profile/extra', 'container/late', 'profile/last']);
-      expectBefore(lines, ['profile/extra'], ['container/late', 'profile/last']);
-      expectBefore(lines, ['container/late'], ['profile/last']);
-      const again = await gantry('plan', [...documents].reverse().join('---\n'), 'waves', '--detailed-exitcode');
-      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
-      const gone = await gantry(
-        'destroy',
-        documents.join('---\n'),
-        'waves',
-        '--auto-approve',
-        '--json',
-        '--parallelism',
-        '8',
-      );
-      expect(gone.code, gone.stdout).toBe(0);
-      expectBefore(linesOf(gone), ['profile/last'], ['container/late']);
-      expectBefore(linesOf(gone), ['container/late'], ['profile/extra']);
-      expectBefore(linesOf(gone), ['profile/extra'], ['container/early']);
-    });
-
-    test('a failure in a lower wave stops the higher ones', async () => {
-      const text = `${container('first', '{ wait: [{ file: /never, timeout: 1s }] }')}---\nkind: profile\nname: second\nmanage: { wave: 1 }\n`;
-      const run = await gantry('apply', text, 'broken', '--auto-approve');
-      expect([run.code, run.stderr]).toEqual([
-        6,
-        expect.stringContaining('profile/second: Creation skipped: container/first#wait did not succeed'),
-      ]);
-      expect((await gantry('destroy', text, 'broken', '--auto-approve')).code).toBe(0);
-    });
-
-    test('a dependency of another set: absent, stopped and not ready have different messages, and the run then continues', async () => {
-      const app = container('app', '{ depends_on: [container/db] }');
-      const absent = await gantry('plan', app, 'app');
-      expect([absent.code, absent.stderr]).toEqual([
-        1,
-        expect.stringContaining('container/db is neither declared nor on the server'),
-      ]);
-      expect(absent.stderr).toContain('manage.depends_on.0');
-      // Offline its state is unknown.
-      const offline = await cli(['validate', join(bench.dir, 'app.yaml')]);
-      expect([offline.code, offline.stderr]).toEqual([0, expect.stringContaining('must exist on the server')]);
-
-      const stopped = await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
-      expect(stopped.code, stopped.stderr).toBe(0);
-      const refused = await gantry('apply', app, 'app', '--auto-approve');
-      expect([refused.code, refused.stdout + refused.stderr]).toEqual([
-        4,
-        expect.stringContaining('container/app is to come after container/db, which is not ready: it is stopped'),
-      ]);
-
-      const never = container('db', '{ wait: [{ file: /never, timeout: 1s }] }');
-      expect((await gantry('apply', never, 'base', '--auto-approve')).code).toBe(6);
-      const unseen = await gantry('plan', app, 'app');
-      expect(unseen.stdout).toContain('the set base has not seen it ready yet');
-
-      const ready = await gantry('apply', container('db', '{ wait: [running] }'), 'base', '--auto-approve');
-      expect(ready.code, ready.stderr).toBe(0);
-      const done = await gantry('apply', app, 'app', '--auto-approve');
-      expect(done.code, done.stdout + done.stderr).toBe(0);
-      expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
-      // An unchanged object does not wait for its dependencies.
-      await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
-      expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
-      for (const [set, text] of [
-        ['app', app],
-        ['base', container('db', '{}')],
-      ] as const)
-        expect((await gantry('destroy', text, set, '--auto-approve')).code).toBe(0);
-    });
+describe('on a server', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench('sim');
   });
-}
+  afterAll(() => bench.close(), 120_000);
+  const gantry = (verb: string, text: string, set: string, ...more: readonly string[]): Promise<CliRun> => {
+    const path = join(bench.dir, `${set}.yaml`);
+    writeFileSync(path, text);
+    return cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', set, ...more]);
+  };
+
+  test('a lower wave is created and ready before a higher one begins, and deleted after it', async () => {
+    const documents = [
+      container('late', '{ wave: 1 }'),
+      container('early', '{ wave: -1, wait: [running] }'),
+      'kind: profile\nname: extra\nconfig: { user.a: b }\n',
+      'kind: profile\nname: last\nmanage: { wave: 2 }\n',
+    ];
+    const plan = await gantry('plan', documents.join('---\n'), 'waves');
+    expect(plan.stdout).toContain('container/early (and start) [wave -1]');
+    expect(plan.stdout).toContain('profile/extra [wave 0]');
+    const run = await gantry(
+      'apply',
+      documents.join('---\n'),
+      'waves',
+      '--auto-approve',
+      '--json',
+      '--parallelism',
+      '8',
+    );
+    expect(run.code, run.stdout).toBe(0);
+    const lines = linesOf(run);
+    expect(lines.flatMap(({ change }) => (change === undefined ? [] : [[change.resource.addr, change.wave]]))).toEqual([
+      ['profile/extra', 0],
+      ['profile/last', 2],
+      ['container/early', -1],
+      ['container/late', 1],
+    ]);
+    expectBefore(lines, ['container/early'], ['profile/extra', 'container/late', 'profile/last']);
+    expectBefore(lines, ['profile/extra'], ['container/late', 'profile/last']);
+    expectBefore(lines, ['container/late'], ['profile/last']);
+    const again = await gantry('plan', [...documents].reverse().join('---\n'), 'waves', '--detailed-exitcode');
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
+    const gone = await gantry(
+      'destroy',
+      documents.join('---\n'),
+      'waves',
+      '--auto-approve',
+      '--json',
+      '--parallelism',
+      '8',
+    );
+    expect(gone.code, gone.stdout).toBe(0);
+    expectBefore(linesOf(gone), ['profile/last'], ['container/late']);
+    expectBefore(linesOf(gone), ['container/late'], ['profile/extra']);
+    expectBefore(linesOf(gone), ['profile/extra'], ['container/early']);
+  });
+
+  test('a failure in a lower wave stops the higher ones', async () => {
+    const text = `${container('first', '{ wait: [{ file: /never, timeout: 1s }] }')}---\nkind: profile\nname: second\nmanage: { wave: 1 }\n`;
+    const run = await gantry('apply', text, 'broken', '--auto-approve');
+    expect([run.code, run.stderr]).toEqual([
+      6,
+      expect.stringContaining('profile/second: Creation skipped: container/first#wait did not succeed'),
+    ]);
+    expect((await gantry('destroy', text, 'broken', '--auto-approve')).code).toBe(0);
+  });
+
+  test('a dependency of another set: absent, stopped and not ready have different messages, and the run then continues', async () => {
+    const app = container('app', '{ depends_on: [container/db] }');
+    const absent = await gantry('plan', app, 'app');
+    expect([absent.code, absent.stderr]).toEqual([
+      1,
+      expect.stringContaining('container/db is neither declared nor on the server'),
+    ]);
+    expect(absent.stderr).toContain('manage.depends_on.0');
+    // Offline its state is unknown.
+    const offline = await cli(['validate', join(bench.dir, 'app.yaml')]);
+    expect([offline.code, offline.stderr]).toEqual([0, expect.stringContaining('must exist on the server')]);
+
+    const stopped = await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
+    expect(stopped.code, stopped.stderr).toBe(0);
+    const refused = await gantry('apply', app, 'app', '--auto-approve');
+    expect([refused.code, refused.stdout + refused.stderr]).toEqual([
+      4,
+      expect.stringContaining('container/app is to come after container/db, which is not ready: it is stopped'),
+    ]);
+
+    const never = container('db', '{ wait: [{ file: /never, timeout: 1s }] }');
+    expect((await gantry('apply', never, 'base', '--auto-approve')).code).toBe(6);
+    const unseen = await gantry('plan', app, 'app');
+    expect(unseen.stdout).toContain('the set base has not seen it ready yet');
+
+    const ready = await gantry('apply', container('db', '{ wait: [running] }'), 'base', '--auto-approve');
+    expect(ready.code, ready.stderr).toBe(0);
+    const done = await gantry('apply', app, 'app', '--auto-approve');
+    expect(done.code, done.stdout + done.stderr).toBe(0);
+    expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
+    // An unchanged object does not wait for its dependencies.
+    await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
+    expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
+    for (const [set, text] of [
+      ['app', app],
+      ['base', container('db', '{}')],
+    ] as const)
+      expect((await gantry('destroy', text, set, '--auto-approve')).code).toBe(0);
+  });
+});
 
 describe('without a server', () => {
   const world = useCliWorld();
