@@ -6,8 +6,9 @@ import { openSqliteStore } from '../../../server/store/sqlite/sqlite.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { startStoreProcess } from '../../support/store/process.ts';
 import { tempDir, text } from '../../support/store/watching.ts';
+import { isLongRun } from '../../support/left-out.ts';
 
-const rounds = Number(process.env['GANTRY_KILL_ROUNDS'] ?? 16);
+const rounds = Number(process.env['GANTRY_KILL_ROUNDS'] ?? (isLongRun ? 16 : 6));
 
 describe('sqlite store', () => {
   let dir: ReturnType<typeof tempDir>;
