@@ -64,23 +64,24 @@ export function lvmFaults(): void {
     };
 
     test('a full thin pool refuses writes and new volumes; a deletion makes room again', async () => {
-      for (const name of ['a', 'b', 'c']) await make(name);
+      for (const name of ['a', 'b', 'c', 'd']) await make(name);
       await writeFile(fileOf('a'), 'kept');
       run('sync', '-f', fileOf('a'));
-      for (const name of ['b', 'c'])
+      // Any two of them leave a few MiB, in which another empty volume has room.
+      for (const name of ['b', 'c', 'd'])
         await writeFile(fileOf(name), Buffer.alloc(180 * mebibyte, 7))
           .then(() => run('sync', '-f', fileOf(name)))
           .catch(() => undefined);
       const { space } = await storage.resources(pool);
       expect(space.used / space.total).toBeGreaterThan(0.9);
-      expect(await codeOf(make('d'))).toBe('NoSpace');
-      expect([(await names()).toSorted(), logicals()]).toEqual([['a', 'b', 'c'], '']);
-      for (const name of ['b', 'c']) await storage.deleteVolume(pool, custom(name));
-      await make('d');
-      await writeFile(fileOf('d'), Buffer.alloc(50 * mebibyte, 7));
-      run('sync', '-f', fileOf('d'));
+      expect(await codeOf(make('e'))).toBe('NoSpace');
+      expect([(await names()).toSorted(), logicals()]).toEqual([['a', 'b', 'c', 'd'], '']);
+      for (const name of ['b', 'c', 'd']) await storage.deleteVolume(pool, custom(name));
+      await make('e');
+      await writeFile(fileOf('e'), Buffer.alloc(50 * mebibyte, 7));
+      run('sync', '-f', fileOf('e'));
       expect(await readFile(fileOf('a'), 'utf8')).toBe('kept');
-      await storage.deleteVolume(pool, custom('d'));
+      await storage.deleteVolume(pool, custom('e'));
     });
 
     test('a kill of lvcreate in the middle fails the creation, and the next one succeeds with nothing left behind', async () => {
@@ -91,7 +92,7 @@ export function lvmFaults(): void {
         ]);
         const code = await codeOf(make('k'));
         hunter.kill();
-        if (code !== undefined) expect(code).toBe('Failed');
+        expect(['none', 'Failed']).toContain(code);
         await storage.mountPool(pool);
         expect(logicals()).toBe('');
         if (!(await names()).includes('k')) await make('k');
