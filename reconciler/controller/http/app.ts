@@ -103,10 +103,21 @@ async function serve(
     const asked = { endpoint, caller, from: deps.authenticator.addressOf(request.raw), set, ...hostsAndBody(call) };
     if ('isLook' in endpoint) deps.gate.allow(asked);
     const isNoted = 'right' in endpoint && !('isLook' in endpoint);
-    const result = await (isNoted ? deps.gate.change(asked, work) : work());
+    const result = await withoutIdleLimit(request.raw, () => (isNoted ? deps.gate.change(asked, work) : work()));
     return await answer(deps, endpoint, request, reply, result);
   } catch (error) {
     return refuse(deps, request, reply, error);
+  }
+}
+
+/** Nothing is sent while the work takes its time, which may be minutes for a snapshot or a plan of many hosts. */
+async function withoutIdleLimit<T>({ socket }: IncomingMessage, work: () => Promise<T>): Promise<T> {
+  const limitMs = socket.timeout ?? 0;
+  socket.setTimeout(0);
+  try {
+    return await work();
+  } finally {
+    socket.setTimeout(limitMs);
   }
 }
 

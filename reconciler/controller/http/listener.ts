@@ -34,7 +34,7 @@ export interface ListenerDeps {
   /** Absent: no audit log is written. */
   readonly audit?: AuditLog;
   readonly nowMs?: () => number;
-  /** How long the head of a request may take; its body three times that. Default 10 s. */
+  /** How long the head of a request may take; its body three times that, a pause in its answer six times. Default 10 s. */
   readonly patienceMs?: number;
 }
 
@@ -143,7 +143,8 @@ async function createListener(
     keepAliveTimeout: 60_000,
     connectionsCheckingInterval: patienceMs / 2,
   };
-  if (tls === undefined) return { server: limited(createServer(options)), closeTls: () => {} };
+  const idleMs = 6 * patienceMs;
+  if (tls === undefined) return { server: limited(createServer(options), idleMs), closeTls: () => {} };
   let pem = await readTls(tls);
   const server = createTlsServer({ ...options, ...pem, minVersion: 'TLSv1.2' });
   const reread = async (): Promise<void> => {
@@ -160,7 +161,7 @@ async function createListener(
       ),
     rereadTlsMs,
   ).unref();
-  return { server: limited(server), closeTls: () => clearInterval(timer) };
+  return { server: limited(server, idleMs), closeTls: () => clearInterval(timer) };
 }
 
 const readTls = async ({ cert, key }: TlsFiles): Promise<{ readonly cert: string; readonly key: string }> => ({
@@ -168,9 +169,9 @@ const readTls = async ({ cert, key }: TlsFiles): Promise<{ readonly cert: string
   key: await readFile(key, 'utf8'),
 });
 
-function limited<S extends Server>(server: S): S {
+function limited<S extends Server>(server: S, idleMs: number): S {
   server.maxConnections = maxConnections;
-  server.setTimeout(60_000);
+  server.setTimeout(idleMs);
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
 }

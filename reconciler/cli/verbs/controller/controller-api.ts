@@ -37,7 +37,8 @@ export async function openApi({ options, io, stop }: Context<ApiOptions>): Promi
         dispatcher,
         headers,
         signal,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // The plan of many hosts takes its time.
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headersTimeout: 600_000 }),
       });
     } catch (error) {
       signal.throwIfAborted();

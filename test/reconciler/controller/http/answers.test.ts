@@ -479,6 +479,25 @@ describe('the page', () => {
   });
 });
 
+test('an answer may take longer than a connection may be idle', async () => {
+  const controller = new FakeController();
+  const preview = controller.preview.bind(controller);
+  controller.preview = async (...request) => {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1500);
+    });
+    return preview(...request);
+  };
+  const own = await startHttp({ controller, patienceMs: 100 });
+  const reply = await own.ask('/api/v1/sets/web/preview', {
+    method: 'POST',
+    token: tokens.operate,
+    body: { ref: 'main' },
+  });
+  expect(reply.status).toBe(200);
+  await own.close();
+});
+
 test('a client that sends its request slowly is given up, and others are answered meanwhile', async () => {
   const own = await startHttp({ patienceMs: 500 });
   const { hostname, port } = new URL(own.listener.url);
