@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { benchHosts } from '../../support/cli/bench-hosts.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { oddConfig, oddDevices } from '../../support/odd-values.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 
@@ -170,22 +171,26 @@ config: ${defaults}
 
   // Last: with some hundred profiles LXD takes seconds for each list of them.
   test('every spelling of every key of profiles is no change after the apply', async () => {
-    expect(profiles.length).toBeGreaterThan(200);
+    // LXD takes seconds for each list of hundreds of profiles: it gets one spelling of each key in the usual run.
+    const isFirst = ({ key }: { key: string }, index: number): boolean =>
+      profiles.findIndex((one) => one.key === key) === index;
+    const tried = host === 'lxd' && !isLongRun ? profiles.filter(isFirst) : profiles;
+    expect(tried.length).toBeGreaterThan(host === 'lxd' ? 60 : 200);
     const path = join(bench.dir, 'odd.yaml');
-    writeFileSync(path, profiles.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));
+    writeFileSync(path, tried.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));
     const run = await gantry('apply', path, '--auto-approve', '--parallelism', '16');
     const failed = new Set([...run.stderr.matchAll(/^Error: cannot create profile\/(\S+)/gm)].map(([, name]) => name));
     expect(run.code, run.stderr.slice(-2000)).toBe(failed.size > 0 ? 1 : 0);
     // LXD has rules of its own; gantryd accepts everything in the tables.
     if (host === 'sim') expect([...failed]).toEqual([]);
-    expect(failed.size).toBeLessThan(profiles.length / 20);
+    expect(failed.size).toBeLessThan(tried.length / 20);
     const plan = await gantry('plan', path, '--json');
     const changed = plan.stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { type: string; change?: { resource: { resource_name: string } } })
       .flatMap(({ change }) => (change === undefined ? [] : [change.resource.resource_name]));
-    const wrong = profiles.filter(({ name }) => changed.includes(name) && !failed.has(name));
+    const wrong = tried.filter(({ name }) => changed.includes(name) && !failed.has(name));
     expect(wrong.map(({ body }) => body)).toEqual([]);
   });
 });
