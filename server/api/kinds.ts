@@ -171,7 +171,6 @@ export const isKindName = (text: string): text is KindName => Object.hasOwn(kind
 export const kindRow = (kind: KindName): KindRow => kinds[kind];
 export const listedKinds = kindNames.filter((kind): kind is ListedKind => kindRow(kind).table !== undefined);
 
-/** Whether its objects belong to a project, on servers with projects. */
 export const isInProject = (kind: KindName): boolean => kindRow(kind).projectFeature !== undefined;
 
 /** The kind for a word (`storage-pools`, `pool`, `storage_pool`); undefined: none. */

@@ -33,13 +33,11 @@ export interface CallerFacts {
   readonly class: CallerClass;
   /** SHA-256 of the certificate, hexadecimal; absent without one. */
   readonly fingerprint?: string;
-  /** The only projects that a restricted caller may use. */
   readonly projects?: readonly string[];
   /** Name of the user whose token the request has. */
   readonly user?: string;
   /** The user's identity, whatever its name. */
   readonly subject?: string;
-  /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
   /** The certificate may only read metrics: its client is untrusted otherwise. */
   readonly isForMetrics?: boolean;
@@ -83,7 +81,6 @@ function userCaller(user: OidcUser | undefined): CallerFacts {
 /** SHA-256 of the DER, lower-case hexadecimal. */
 export const fingerprintOf = (der: Uint8Array): string => createHash('sha256').update(der).digest('hex');
 
-/** Facts in the bytes of a certificate, independent of trust and time. */
 interface CertificateFacts {
   readonly fingerprint: string;
   /** Milliseconds since 1970; absent: unreadable. */

@@ -95,7 +95,6 @@ export function paramsFor(id: string, params: Params, sight: Sight): Params {
   return found;
 }
 
-/** The part of the result that the caller may see. */
 export function viewOf(id: string, result: Json, sight: Sight): Json {
   const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
   return withOwnUsers(row === undefined ? result : row.view(result, sight), sight.projects);
@@ -138,7 +137,6 @@ export function isSeen({ type, metadata }: Pick<Event, 'type' | 'metadata'>, sig
   return type === 'lifecycle' && sight.projects.includes(projectOfUrl(textOf(metadata, 'source')) ?? '');
 }
 
-/** Reduces every `used_by` in the result to the caller's projects. */
 function withOwnUsers(result: Json, projects: readonly string[]): Json {
   if (Array.isArray(result)) {
     const list: readonly Json[] = result;

@@ -3,7 +3,6 @@
 export interface RevocationList {
   /** DER of the issuer's name, hexadecimal. */
   readonly issuer: string;
-  /** Serial numbers of revoked certificates, hexadecimal. */
   readonly serials: ReadonlySet<string>;
   /** The list is outdated from then on; absent if not stated. */
   readonly nextUpdate?: Date;

@@ -1,7 +1,6 @@
 // One-time tokens that add a certificate to the trust store: kept in memory until they are used, withdrawn or expired.
 import { randomSecret, sameSecret } from '../lib/secrets.ts';
 
-/** The rights of the certificate that comes with the token. */
 export interface TrustGrant {
   readonly name: string;
   /** The only projects that its client may use; absent: everything. */

@@ -82,7 +82,6 @@ export const isOverloaded = (error: unknown): boolean =>
   error.status >= 500 &&
   error.operation === undefined &&
   error.refusals.has('overloaded');
-/** The server knows the path, but does not serve it. */
 export const isNotServed = (error: unknown): error is ClientError =>
   error instanceof ClientError && (error.code === 'notImplemented' || error.status === 501);
 /** The object is not there. An operation that is not there any more says nothing about its object. */

@@ -115,7 +115,6 @@ export interface Client {
   uploadImage(upload: ImageUpload, signal?: AbortSignal): Promise<Reply<Operation>>;
   exportImage(fingerprint: string, signal?: AbortSignal): Promise<ImageExport>;
 
-  /** Runs a command in a container, its streams connected. */
   exec(name: string, options: ExecOptions, signal?: AbortSignal): Promise<ExecSession>;
   console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
 
@@ -127,7 +126,6 @@ export interface Client {
   openSocket(path: string): WebSocket;
   /** Reconnects by itself; ends when `signal` aborts. `types` empty: all. */
   events(types: readonly EventType[], signal: AbortSignal, options?: EventsOptions): AsyncIterable<Event>;
-  /** Any other call of the API. */
   readonly http: Http;
   close(): Promise<void>;
 }

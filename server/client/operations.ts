@@ -13,7 +13,6 @@ export interface Operations {
   /** `operation`: the object, its id or its URL. Throws like `run`. */
   wait(operation: Operation | string, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Operation>;
   get(id: string, signal?: AbortSignal): Promise<Operation>;
-  /** Ids of current and queued operations. */
   list(signal?: AbortSignal): Promise<readonly string[]>;
   /** Requests cancellation; the operation ends later. */
   cancel(id: string, signal?: AbortSignal): Promise<void>;

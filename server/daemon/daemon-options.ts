@@ -15,7 +15,6 @@ export interface DaemonOptions {
   readonly https?: string;
   /** Where unmodified LXD clients are served, in LXD's dialect; absent: nowhere. */
   readonly lxd?: LxdListeners;
-  /** Group that may use the local sockets. */
   readonly group?: string;
   /** No container may be privileged. */
   readonly unprivilegedOnly?: boolean;

@@ -26,12 +26,10 @@ export interface HostDrivers {
   readonly network: NetworkDriver;
   readonly proxies: ProxyKeeper;
   readonly storage: Readonly<Record<string, StorageDriver>>;
-  /** Storage drivers that this host lacks, and why. */
   readonly storageMissing?: Readonly<Record<string, string>>;
   readonly ids: HostIds;
   /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;
-  /** Why this runtime was chosen. */
   readonly reason: string;
   close(): Promise<void>;
 }

@@ -28,7 +28,6 @@ import { TlsListener } from '../http/listen/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
 import { makeFolder } from '../lib/shared/make-folder.ts';
 
-/** Where unmodified LXD clients are served. */
 export interface LxdListeners {
   /** Path of a separate socket; its directory is made. */
   readonly socket?: string;
@@ -39,7 +38,6 @@ export interface LxdListeners {
 export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<WebsocketDeps, 'dialect'> {
   readonly routesOf: (dialect: Dialect) => RouteTable;
   readonly stateDir: string;
-  /** Group that may use the local sockets. */
   readonly group: string | undefined;
   readonly certificate: () => TlsSettings;
   readonly members: Required<TlsListenerDeps>['members'];

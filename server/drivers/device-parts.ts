@@ -32,14 +32,11 @@ export interface HostRouting {
   readonly probed: readonly string[];
 }
 
-/** A network interface of a container; produced by devices. */
 export interface NicRun {
-  /** Device name in the container's `devices`. */
   readonly device: string;
   /** veth: a pair of ends; macvlan: a second address of a host interface; ipvlan: a second interface with its address; physical: a host
    *  interface, moved into the container. */
   readonly kind: 'veth' | 'macvlan' | 'ipvlan' | 'physical';
-  /** Interface name inside the container (eth0). */
   readonly name: string;
   /** Interface name on the host, at most 15 characters: the veth's host end, or the interface's name while no container has it. */
   readonly hostName: string;
@@ -121,7 +118,6 @@ export interface DiskRate {
   readonly writeIops?: number;
 }
 
-/** Everything that one device brings into a running container. */
 export interface DeviceParts {
   readonly nics: readonly NicRun[];
   readonly mounts: readonly MountRun[];

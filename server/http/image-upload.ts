@@ -64,7 +64,6 @@ export async function documentIn({
 
 const jsonIn = (bytes: Buffer): { readonly value: unknown } | undefined => attempt(() => ({ value: parseJson(bytes) }));
 
-/** Forwards bytes up to a limit. */
 type Bound = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
 /** Counts the bytes of all parts together, and throws at the first surplus one. Undefined: no limit. */

@@ -91,7 +91,6 @@ export const sync = (metadata: unknown, etag?: string): RouteReply => ({
 });
 export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });
-/** The answer of a change without a result. */
 export async function doneAfter(work: Promise<unknown>): Promise<RouteReply> {
   await work;
   return done;

@@ -60,7 +60,6 @@ export class Cluster {
     return this.members.isOn;
   }
 
-  /** Name of this member; `none` outside a cluster. */
   get ownName(): string {
     return this.members.ownName;
   }

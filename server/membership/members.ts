@@ -54,7 +54,6 @@ export class Members {
     return this.#records.member ?? 0;
   }
 
-  /** The name of this host in its cluster; `none` outside one. */
   get ownName(): string {
     return this.isOn ? this.nameOf(this.here) : noMember;
   }

@@ -76,7 +76,6 @@ export async function writeMembership(stateDir: string, membership: Membership):
   await writeDurably(membershipPath(stateDir), `${JSON.stringify({ v: 1, ...membership })}\n`, 0o600);
 }
 
-/** Ends the host's membership, durably. */
 export async function removeMembership(stateDir: string): Promise<void> {
   await rm(membershipPath(stateDir), { force: true });
   await rm(keptRecordsPath(stateDir), { force: true });

@@ -6,5 +6,4 @@ export const dialectHeader = 'x-gantry-dialect';
 /** Members that passed the request on. */
 export const hopsHeader = 'x-gantry-hops';
 
-/** Headers of a member's own request. */
 export const peerHeaders = (from: string): Record<string, string> => ({ [fromHeader]: from, [dialectHeader]: 'svc' });

@@ -54,7 +54,6 @@ export class Operations {
     return this.#running.has(id);
   }
 
-  /** How many operations of the project run. */
   countOpen(project: string): number {
     let count = 0;
     for (const { state, hasEnded } of this.#running.values()) if (state.project === project && !hasEnded) count += 1;

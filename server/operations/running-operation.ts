@@ -23,7 +23,6 @@ export interface OperationRequest {
   /** Project of the request, which may use objects of another one. Default: project of the first resource. */
   readonly project?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** The work can be stopped by aborting its signal. */
   readonly mayCancel?: boolean;
   /** Clients cannot cancel it, but a stopping daemon aborts it instead of waiting. */
   readonly endsWithDaemon?: boolean;

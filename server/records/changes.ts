@@ -133,7 +133,6 @@ export class Changes {
     this.accepts.push((rev) => this.#contents.noteUse(key, rev));
   }
 
-  /** Records that the transaction puts, deletes or claims. */
   written(): readonly { readonly kind: Kind; readonly name: string }[] {
     const keys = new Set([...this.ops.map((op) => ('put' in op ? op.put : op.del)), ...this.claimed]);
     return this.touched.filter(({ kind, name }) => keys.has(this.keyOf(kind, name)));

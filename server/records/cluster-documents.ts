@@ -1,7 +1,6 @@
 // The stored documents of a cluster: its members, keys, join tokens, and what it defines for all members.
 import type { ConfigMap } from '../api/schema/common-schemas.ts';
 
-/** A host of the cluster, stored under its name. */
 export interface MemberDocument {
   readonly v: 1;
   /** Never changes, not even by rename, and is never reused: the host's records are stored under it. */

@@ -84,7 +84,6 @@ export class Records extends CollectionsOf {
     return this.contents.others;
   }
 
-  /** Whether any member of the cluster has a container of this name. */
   isContainerName(name: string): boolean {
     return this.containers.has(name) || this.others.get('containers', name) !== undefined;
   }

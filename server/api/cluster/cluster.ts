@@ -61,7 +61,6 @@ export const ClusterMember = Type.Object({
   architecture: Type.String(),
 });
 export type ClusterMember = Static<typeof ClusterMember>;
-/** A member's fields that clients may set. */
 export const ClusterMemberPut = Type.Object({
   roles: Type.Optional(Type.Array(Type.String())),
   failure_domain: Type.Optional(Type.String()),
@@ -98,7 +97,6 @@ export const ClusterArrival = Type.Object({
 });
 export type ClusterArrival = Static<typeof ClusterArrival>;
 
-/** A host's request for admission to a member. */
 export const ClusterAccept = Type.Object({
   server_name: Type.String(),
   address: Type.String(),

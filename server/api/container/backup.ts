@@ -47,7 +47,6 @@ export const BackupMachine = Type.Object({
   last_used_at: Text,
 });
 export type BackupMachine = Static<typeof BackupMachine>;
-/** Client-set fields of a root volume. */
 const BackupVolume = Type.Object({ config: Config, description: Text });
 const BackupVolumeSnapshot = Type.Object({ ...BackupVolume.properties, name: Type.String() });
 const BackupSnapshot = Type.Object({ ...BackupMachine.properties, name: Type.String(), expires_at: Text });

@@ -81,7 +81,6 @@ const optionalMap = Type.Optional(Type.Union([ConfigMap, Type.Null()]));
 const optionalDevices = Type.Optional(Type.Union([DeviceMap, Type.Null()]));
 const optionalProfiles = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()]));
 
-/** Fields that clients set at creation and in a PUT. */
 const written = {
   architecture: Type.Optional(Type.String()),
   profiles: optionalProfiles,

@@ -36,7 +36,6 @@ export interface DeviceReference {
 export interface DeviceSchema {
   readonly doc: string;
   readonly properties: Readonly<Record<string, DeviceProperty>>;
-  /** Can be added to and removed from a running container. */
   readonly hotplug: boolean;
   /** Properties that a running container's device can change without being unplugged. */
   readonly adjustable?: RegExp;
@@ -64,7 +63,6 @@ export const problem = (path: string, message: string): Problem => ({ path, mess
 
 type More = Partial<Pick<DeviceProperty, 'required' | 'default' | 'only'>>;
 
-/** A property whose change is applied to a running container. */
 export const live = (check: Check, doc: string, more: More = {}): DeviceProperty => ({
   check,
   doc,

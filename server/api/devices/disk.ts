@@ -82,7 +82,6 @@ export const isDisk = ({ type }: DeviceConfig): boolean => type === 'disk';
 
 export const isRoot = (device: DeviceConfig): boolean => isDisk(device) && device['path'] === '/';
 
-/** A disk device and its canonical mount point. */
 export interface Mount {
   readonly device: string;
   readonly path: string;

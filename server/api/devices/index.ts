@@ -129,7 +129,6 @@ function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
   return problems;
 }
 
-/** Devices that would conflict inside the container or on the host. */
 function clashes(devices: Devices): Problem[] {
   const problems: Problem[] = [];
   const owners = new Map<string, string>();

@@ -83,7 +83,6 @@ const ownProperties: Readonly<Partial<Record<KindName, Readonly<Record<string, J
   container: { state, files: filesSchema, exec: execSchema, snapshots: snapshotsSchema, target },
 };
 
-/** The schema of flat documents of one kind, after variable substitution. */
 export function documentSchema(kind: KindName): JsonSchema {
   const { create, object, omitted = [], required }: KindSchemas = kindSchemas[kind];
   const fields = create as unknown as ObjectSchema;

@@ -41,7 +41,6 @@ function withSeedMaps(kind: KindName, schema: JsonSchema): JsonSchema {
   return { ...schema, properties: { ...properties, config: { ...config, properties: seeds } } };
 }
 
-/** The schema of any manifest document, as `gantry schema` prints it. */
 export function manifestSchema(): JsonSchema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',

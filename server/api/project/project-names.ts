@@ -24,7 +24,6 @@ export const plainName = (qualified: string): string => qualified.slice(qualifie
 export const dnsName = (qualified: string): string =>
   projectOf(qualified) === defaultProject ? qualified : `${projectOf(qualified)}_${plainName(qualified)}`;
 
-/** The URL of an object; `parts` are path segments below it. */
 export function urlInProject(collection: string, qualified: string, ...parts: readonly string[]): string {
   const path = [collection, ...[plainName(qualified), ...parts].map(encodeURIComponent)].join('/');
   const project = projectOf(qualified);

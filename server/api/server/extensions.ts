@@ -97,7 +97,6 @@ export const extensions: readonly string[] = [
 /** Extensions of the contract that this release lacks, with the reason. Clients test for names before they use a feature. */
 export const unservedExtensions: Readonly<Record<string, string>> = {};
 
-/** The extensions that GET /1.0 advertises. */
 export const servedExtensions: readonly string[] = extensions.filter(
   (name) => !Object.hasOwn(unservedExtensions, name),
 );

@@ -26,7 +26,6 @@ export interface CopyOptions {
   readonly live?: boolean;
   /** The addresses of its interfaces are copied too: the target is the same machine. */
   readonly keepAddresses?: boolean;
-  /** The devices of the copy, replacing the source's. */
   readonly devices?: Container['devices'];
   /** Config keys that the copy does not get. */
   readonly drops?: (key: string) => boolean;
@@ -35,7 +34,6 @@ export interface CopyOptions {
   readonly onUpdate?: OnUpdate;
 }
 
-/** One container on one server; `client` decides which server. */
 export interface ContainerAt {
   readonly client: Client;
   /** For a source also `CONTAINER/SNAPSHOT`. */

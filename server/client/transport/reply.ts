@@ -10,7 +10,6 @@ export interface Reply<T> {
   readonly metadata: T;
   /** Unchanged, to be sent back as If-Match. */
   readonly etag?: string;
-  /** The location of the object after a create or rename. */
   readonly location?: string;
   /** Present if the server continues in the background. */
   readonly operation?: Operation;

@@ -53,7 +53,6 @@ export type RawReply = Dispatcher.ResponseData;
 /** One per client; `close` ends every connection. */
 export class Transport {
   readonly endpoint: Endpoint;
-  /** The source of tokens for calls to https hosts. */
   readonly bearer: BearerSource | undefined;
   readonly #pool: Pool;
   readonly #connectTls: (done: Connected) => void;

@@ -55,7 +55,6 @@ export class CurrentStore {
     await this.#opened.fenceOut(writer);
   }
 
-  /** Replaces the addresses of a cluster's etcds. */
   useEndpoints(endpoints: readonly string[]): void {
     this.#opened.useEndpoints?.(endpoints);
   }

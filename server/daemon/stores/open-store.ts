@@ -36,7 +36,6 @@ export interface OpenStoreOptions {
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Shuts another member out of the store of the cluster. */
   readonly fenceOut?: (writer: string) => Promise<void>;
   readonly useEndpoints?: (endpoints: readonly string[]) => void;
   readonly useTls?: (tls: MemberOptions['tls']) => void;

@@ -20,7 +20,6 @@ export interface DeviceContext {
   readonly containerUuid: string;
   /** Values that the server keeps for this device: hwaddr, name … (volatile.<device>.*). */
   readonly volatile: ConfigMap;
-  /** Interface names already taken by other nics of the container. */
   readonly takenNames: ReadonlySet<string>;
   /** The container's root file system on the host. */
   readonly rootfs: string;

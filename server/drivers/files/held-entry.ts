@@ -84,7 +84,6 @@ const kernelFileSystems: ReadonlyMap<number, string> = new Map([
   [0x50494446, 'pidfs'],
 ]);
 
-/** The name of the kernel's file system that holds the entry, or undefined for an ordinary one. */
 export function kernelFileSystem(held: HeldEntry): string | undefined {
   // Some numbers have the top bit set and are negative on 32-bit kernels.
   return kernelFileSystems.get(statfsSync(held.path).type >>> 0);

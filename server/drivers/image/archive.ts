@@ -119,7 +119,6 @@ interface TarSource {
   readonly close: () => Promise<void>;
 }
 
-/** Opens the archive for `use`, and closes it afterwards. */
 export async function withTar<T>(
   path: string,
   format: ImageFormat,

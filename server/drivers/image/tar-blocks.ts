@@ -64,7 +64,6 @@ export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number):
   };
 }
 
-/** The stream of an archive ends early. */
 export class CutOffError extends DriverError {}
 
 export const cutOff = (what: string): CutOffError => new CutOffError('Invalid', `the image is cut off in ${what}`);

@@ -56,7 +56,6 @@ export class LxcPaths {
   namespaceFile(name: string): string {
     return `${this.containerDir(name)}/netns`;
   }
-  /** Where the device nodes of a container are made. */
   nodesDir(name: string): string {
     return `${this.#dir}/nodes/${encodeName(name)}`;
   }
@@ -64,7 +63,6 @@ export class LxcPaths {
   group(name: string): string {
     return `${this.groupRoot}/${encodeName(name)}`;
   }
-  /** Control group of the container's init, below the limits. */
   initGroup(name: string): string {
     return `${this.group(name)}/${innerGroup}`;
   }

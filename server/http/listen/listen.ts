@@ -38,7 +38,6 @@ export interface ListenerDeps {
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
   readonly log: Pick<Log, 'warn'>;
-  /** The limits shared by all network listeners. */
   readonly connections: Connections;
   readonly handshakeMs?: number;
   /** The certificate for other members of the cluster, and whether a certificate (DER) is a member's. */

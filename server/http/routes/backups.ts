@@ -100,7 +100,6 @@ export async function receiveBackup(
   return async_(await restore(upload));
 }
 
-/** Forwards bytes up to the limit. */
 const within = (room: Room | undefined) =>
   async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const take = room === undefined ? undefined : counted(room);

@@ -33,10 +33,8 @@ import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
 import { warningRoutes } from './warnings.ts';
 
-/** The use cases that a route factory needs. */
 type ServicesOf<Make extends (services: never, edge: never) => unknown> = Parameters<Make>[0];
 
-/** The needs of each file of routes, and of uploads and merged lists. */
 export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'> &
   ServicesOf<typeof backupRoutes> &
   ServicesOf<typeof clusterGroupRoutes> &

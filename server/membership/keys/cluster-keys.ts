@@ -46,7 +46,6 @@ export class ClusterKeys implements Vault {
     return this.#kept?.peers ?? [];
   }
 
-  /** Makes the keys of a new cluster with this host as its first member. */
   async found(number: number, certificate: string): Promise<ClusterKeysDocument> {
     const keyring = [newGeneration(1)];
     const state = { generation: 1, phase: 'done' as const, trusted: [1], shown: 1 };
@@ -87,7 +86,6 @@ export class ClusterKeys implements Vault {
     await this.#keep({ ...this.#kept, peers });
   }
 
-  /** Deletes the keys of a host that left its cluster. */
   async forget(): Promise<void> {
     this.#kept = undefined;
     this.#learned = [];

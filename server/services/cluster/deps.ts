@@ -36,7 +36,6 @@ export interface SingleStores {
   begin(): Promise<OpenedSingleStore>;
 }
 
-/** Fences off another member's writes. */
 export interface MemberFence {
   /** Resolves once the member with this number can write nothing more. */
   fenceOut(member: number): Promise<void>;

@@ -60,7 +60,6 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   });
 }
 
-/** The member's containers and volumes, one text each. */
 function objectsOf({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
   return [
     ...[...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`),

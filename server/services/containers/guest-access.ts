@@ -64,7 +64,6 @@ export class GuestAccess {
     }
   }
 
-  /** Applies security.devlxd to a running container. */
   async apply(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       const { records, runtime, view } = this.#deps;

@@ -124,7 +124,6 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
   }
 }
 
-/** Pids in the group and all groups below it, in the given controller's hierarchy. */
 export function groupPids(tree: CgroupTree, group: string): readonly number[] {
   const root = tree.version === 2 ? tree.roots.get('') : (tree.roots.get('freezer') ?? [...tree.roots.values()][0]);
   return root === undefined ? [] : pidsBelow(`${root}/${group}`);

@@ -44,7 +44,6 @@ export interface CheckpointDeps {
   readonly programs: CheckpointPrograms | undefined;
 }
 
-/** The runtime's records of its running containers. */
 export interface CheckpointRecords {
   need(name: string): RunningRecord;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;

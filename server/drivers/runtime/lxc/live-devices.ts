@@ -16,7 +16,6 @@ import { checkNicPlaces, joinHost, readInterfaceSettings, returnToHost, shape } 
 import { isolatePort } from '../nic/filters.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
-/** The runtime's records of its running containers. */
 export interface LiveBook {
   need(name: string): RunningRecord;
   remember(state: RunningRecord): void;

@@ -15,7 +15,6 @@ export interface SimRunningRecord {
   readonly unseen?: 'stop' | 'reboot';
 }
 
-/** Where the states of containers are kept. */
 export interface SimRunningRecords {
   readAll(): readonly SimRunningRecord[];
   write(state: SimRunningRecord): void;

@@ -42,7 +42,6 @@ export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 const subvolumeInode = 256;
 const quotaScanMs = 3_600_000;
 
-/** Undefined when this host can have btrfs pools, else what is missing. */
 export async function btrfsMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'btrfs pools need root';
   const missing = await missingProgram(['btrfs', 'mkfs.btrfs'].map((program) => [program, 'btrfs-progs']));

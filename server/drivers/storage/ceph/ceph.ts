@@ -22,7 +22,6 @@ const programs = [
   ['fsfreeze', 'util-linux'],
 ] as const;
 
-/** Undefined when this host can have ceph pools, else what is missing. */
 export async function cephMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'ceph pools need root';
   const missing = await missingProgram(programs);

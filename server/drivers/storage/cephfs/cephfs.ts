@@ -34,7 +34,6 @@ const programs = [
   ...['getfattr', 'setfattr'].map((program) => [program, 'attr'] as const),
 ] as const;
 
-/** Undefined when this host can have cephfs pools, else what is missing. */
 export async function cephfsMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'cephfs pools need root';
   const missing = await missingProgram(programs);

@@ -153,7 +153,6 @@ async function mountPlace({ trees, mounts }: CephfsParts, pool: PoolSpec, makes:
   }
 }
 
-/** Mounts a directory of the CephFS while `use` works. */
 async function whileMounted<T>(
   mounts: CephfsMounts,
   place: CephfsPlace,

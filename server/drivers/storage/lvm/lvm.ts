@@ -20,7 +20,6 @@ const programs = [
   ['mkfs.ext4', 'e2fsprogs'],
 ] as const;
 
-/** Undefined when this host can have lvm pools, else what is missing. */
 export async function lvmMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'lvm pools need root';
   const missing = await missingProgram(programs);

@@ -29,7 +29,6 @@ export interface ZfsStorageDeps extends MountedDeps {
   readonly unpackImage: UnpackImage;
 }
 
-/** Undefined when this host can have zfs pools, else what is missing. */
 export async function zfsMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'zfs pools need root';
   const missing = await missingProgram(['zfs', 'zpool'].map((program) => [program, 'zfsutils-linux']));

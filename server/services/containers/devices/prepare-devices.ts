@@ -54,7 +54,6 @@ export async function deviceRuns(
   return runs;
 }
 
-/** The container's root file system on the host. */
 export const rootfsOf = (pools: Pick<Pools, 'volumePath'>, { name, document }: ContainerEntry): string =>
   join(pools.volumePath(document.pool, { type: 'container', name }), 'rootfs');
 
