@@ -12,7 +12,6 @@ export interface ServerCertificate {
   readonly keyPem: string;
   /** SHA-256 of the DER, hexadecimal. */
   readonly fingerprint: string;
-  readonly notAfter: Date;
 }
 
 export interface Host {
@@ -76,8 +75,7 @@ export function checkPair(certPem: string, keyPem: string, certFile: string, key
     const certificate = new X509Certificate(certPem);
     if (!certificate.checkPrivateKey(createPrivateKey(keyPem)))
       throw new Error('the key does not match the certificate');
-    const notAfter = new Date(certificate.validTo);
-    return { certPem, keyPem, fingerprint: fingerprintOf(certificate.raw), notAfter };
+    return { certPem, keyPem, fingerprint: fingerprintOf(certificate.raw) };
   } catch (cause) {
     throw new Error(`Using the server certificate ${certFile} with the key ${keyFile} failed`, { cause });
   }

@@ -30,13 +30,11 @@ export interface ExecResult {
 /** The program could not be started, timed out, or ended with an unexpected code. The message names argv[0] and why. */
 export class ExecError extends Error {
   override readonly name = 'ExecError';
-  readonly argv: readonly string[];
   /** -1 if it never ran or a signal killed it. */
   readonly code: number;
   readonly stderr: string;
-  constructor(message: string, argv: readonly string[], code: number, stderr: string) {
+  constructor(message: string, code: number, stderr: string) {
     super(message);
-    this.argv = argv;
     this.code = code;
     this.stderr = stderr;
   }
@@ -52,7 +50,7 @@ export async function exec(
   signal?: AbortSignal,
 ): Promise<ExecResult> {
   const [file] = argv;
-  if (file === undefined) throw new ExecError('empty command', argv, -1, '');
+  if (file === undefined) throw new ExecError('empty command', -1, '');
   const maxBytes = options.maxBytes ?? 1024 * 1024;
   const okCodes = options.okCodes ?? [0];
   return new Promise((resolve, reject) => {
@@ -79,7 +77,7 @@ export async function exec(
     child.on('error', ({ message }) => {
       clearTimeout(timer);
       withdraw?.();
-      reject(new ExecError(`cannot run ${file}: ${message}`, argv, -1, err.text()));
+      reject(new ExecError(`cannot run ${file}: ${message}`, -1, err.text()));
     });
     let ended = false;
     const end = (code: number | null, killedBy: NodeJS.Signals | null): void => {
@@ -91,10 +89,10 @@ export async function exec(
       child.stderr?.destroy();
       const stderr = err.text();
       if (stopped !== undefined) {
-        reject(new ExecError(`${file} ${stopped}`, argv, -1, stderr));
+        reject(new ExecError(`${file} ${stopped}`, -1, stderr));
       } else if (code === null || !okCodes.includes(code)) {
         const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
-        reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, argv, code ?? -1, stderr));
+        reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, code ?? -1, stderr));
       } else {
         resolve({ code, stdout: out.text(), stderr });
       }

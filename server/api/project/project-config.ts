@@ -33,9 +33,9 @@ const words = (doc: string, ...allowed: readonly string[]): ProjectConfigKey => 
 });
 const barred = (what: string): ProjectConfigKey =>
   words(`In a restricted project: whether ${what} may be used.`, 'block', 'allow');
-const device = (what: string, otherwise: 'block' | 'allow' | 'managed'): ProjectConfigKey => ({
+const device = (what: string): ProjectConfigKey => ({
   ...words(`In a restricted project: which ${what} devices may be used.`, 'block', 'allow', 'managed'),
-  default: otherwise,
+  default: 'managed',
 });
 
 export const projectConfigKeys = {
@@ -115,7 +115,7 @@ export const projectConfigKeys = {
     'isolated',
     'allow',
   ),
-  'restricted.devices.disk': device('disk', 'managed'),
+  'restricted.devices.disk': device('disk'),
   'restricted.devices.disk.paths': {
     ...text(
       'In a restricted project: paths of the host that disks may show, comma separated. Unset: all, where disks are allowed.',
@@ -124,7 +124,7 @@ export const projectConfigKeys = {
   },
   'restricted.devices.gpu': barred('gpu devices'),
   'restricted.devices.infiniband': barred('infiniband devices'),
-  'restricted.devices.nic': device('nic', 'managed'),
+  'restricted.devices.nic': device('nic'),
   'restricted.devices.pci': {
     ...barred('pci devices'),
     doc: 'Whether pci devices may be used. No effect here: there are none.',

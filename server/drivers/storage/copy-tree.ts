@@ -102,13 +102,11 @@ export async function ended(child: StartedProgram, program: string, what: string
     if (stderr.length < keptStderrBytes) stderr += text;
   });
   return new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new ExecError(`cannot run ${program}: ${error.message}`, [program], -1, '')));
+    child.on('error', (error) => reject(new ExecError(`cannot run ${program}: ${error.message}`, -1, '')));
     child.on('exit', (code) => {
       setImmediate(() => {
         child.stderr?.destroy();
-        resolve(
-          new ExecError(`${program} failed ${what}: ${stderr.trim().slice(0, 500)}`, [program], code ?? -1, stderr),
-        );
+        resolve(new ExecError(`${program} failed ${what}: ${stderr.trim().slice(0, 500)}`, code ?? -1, stderr));
       });
     });
   });

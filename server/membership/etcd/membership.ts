@@ -12,8 +12,6 @@ export interface EtcdStatus {
   /** 0: no leader. */
   readonly leader: string;
   readonly isLearner: boolean;
-  /** The index of its last applied entry. */
-  readonly raftIndex: number;
   /** Grows with every change of a key. */
   readonly revision: number;
   readonly sizeBytes: number;
@@ -95,16 +93,14 @@ export class EtcdMembership {
 
   /** The status of the etcd at this client address. Throws EtcdFailure if it does not answer. */
   async statusOf(clientAddress: string): Promise<EtcdStatus> {
-    const { header, version, leader, isLearner, raftIndex, dbSize, dbSizeInUse } = await this.#ask(
-      clientAddress,
-      (member) => member.call('Status', {}, member.metadata(), askMs),
+    const { header, version, leader, isLearner, dbSize, dbSizeInUse } = await this.#ask(clientAddress, (member) =>
+      member.call('Status', {}, member.metadata(), askMs),
     );
     return {
       id: header.memberId,
       version,
       leader,
       isLearner,
-      raftIndex: Number(raftIndex),
       revision: Number(header.revision),
       sizeBytes: Number(dbSize),
       usedBytes: Number(dbSizeInUse),

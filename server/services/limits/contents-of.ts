@@ -14,7 +14,6 @@ import { isTrue } from '../../api/text/value-checks.ts';
 import type { ContainerDocument, ProfileDocument } from '../../records/documents.ts';
 import { ownedName, volumeIdOf } from '../../records/record-names.ts';
 import { expand } from '../shared/expand.ts';
-import type { ProjectFeature } from '../shared/project-scope.ts';
 import { plannedBy } from './planned.ts';
 import type { RecordPart, RecordView } from './view.ts';
 
@@ -102,9 +101,8 @@ export function configOf(view: RecordView, project: string): ConfigMap | undefin
   return document?.config ?? (project === defaultProject ? {} : undefined);
 }
 
-function hasFeature(view: RecordView, project: string, feature: ProjectFeature): boolean {
-  return project === defaultProject || isTrue(configOf(view, project)?.[feature]);
-}
+const hasOwnProfiles = (view: RecordView, project: string): boolean =>
+  project === defaultProject || isTrue(configOf(view, project)?.['features.profiles']);
 
 /** Projects whose containers use that project's profiles. */
 export const usersOfProfilesIn = (view: RecordView, project: string): readonly string[] =>
@@ -115,12 +113,12 @@ export const usersOfProfilesIn = (view: RecordView, project: string): readonly s
         ...view
           .list('projects')
           .map(({ name }) => name)
-          .filter((name) => !hasFeature(view, name, 'features.profiles')),
+          .filter((name) => !hasOwnProfiles(view, name)),
       ];
 
 /** The profile that a plain name means to containers of the project. */
 export function profilesSeenFrom(view: RecordView, project: string): (name: string) => ProfileDocument | undefined {
-  const owner = hasFeature(view, project, 'features.profiles') ? project : defaultProject;
+  const owner = hasOwnProfiles(view, project) ? project : defaultProject;
   return (name) => view.get('profiles', qualifiedName(owner, name));
 }
 

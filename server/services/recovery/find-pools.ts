@@ -61,7 +61,7 @@ async function openPool({ pools }: FindPoolsDeps, asked: PoolSpec): Promise<Foun
   const driver = pools.driver(asked.driver);
   const spec = { ...asked, config: await driver.findPool(asked) };
   await driver.mountPool(spec);
-  const names = (await copiesIn({ spec, driver }, 'pools')).map(({ record }) => record.name);
+  const names = (await poolsIn({ spec, driver })).map(({ record }) => record.name);
   if (names.includes(asked.name)) return { spec, driver };
   const others = names.length === 0 ? 'no pool has left its records there' : `it has records of ${names.join(', ')}`;
   throw new DriverError(
@@ -70,10 +70,10 @@ async function openPool({ pools }: FindPoolsDeps, asked: PoolSpec): Promise<Foun
   );
 }
 
-const copiesIn = ({ spec, driver }: FoundPool, kind: 'pools') => readCopies(driver.recordsPath(spec), kind, () => {});
+const poolsIn = ({ spec, driver }: FoundPool) => readCopies(driver.recordsPath(spec), 'pools', () => {});
 
 async function poolsKnownTo(pool: FoundPool): Promise<readonly (readonly [string, PoolDocument])[]> {
-  const copies = await copiesIn(pool, 'pools').catch(() => []);
+  const copies = await poolsIn(pool).catch(() => []);
   return copies.flatMap(({ record }) => (record.kind === 'pools' ? [[record.name, record.document] as const] : []));
 }
 

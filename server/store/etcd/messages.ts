@@ -31,7 +31,6 @@ export interface RangeRequest {
   readonly revision?: number;
   readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
-  readonly serializable?: boolean;
 }
 
 export interface RangeResponse {
@@ -120,7 +119,6 @@ interface StatusMessage {
   readonly dbSize: string;
   readonly dbSizeInUse: string;
   readonly leader: string;
-  readonly raftIndex: string;
   readonly isLearner: boolean;
 }
 

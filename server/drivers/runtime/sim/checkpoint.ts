@@ -61,10 +61,8 @@ export class SimCheckpoints implements Checkpoints {
     const { dir, previous, leave, logFile } = options;
     await this.#book.lock(name, async () => {
       const { status, startedAt } = this.#refuse(name);
-      const fail = (why: string): never => {
-        throw new DriverError('Failed', `Cannot checkpoint container "${name}"`, new Error(why));
-      };
-      if (status === 'frozen') fail('it is frozen');
+      if (status === 'frozen')
+        throw new DriverError('Failed', `Cannot checkpoint container "${name}"`, new Error('it is frozen'));
       checkSiblings(dir, previous);
       await this.#faults.pass('checkpoint', name, signal).catch((error: unknown) => {
         if (logFile !== undefined) writeFileSync(logFile, 'sim: the checkpoint failed\n');

@@ -33,7 +33,6 @@ export function judgePair(
     certPem: chain.map(String).join(''),
     keyPem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
     fingerprint: fingerprintOf(certificate.raw),
-    notAfter: new Date(certificate.validTo),
   };
   const unfit = tlsProblem(pair);
   return unfit === undefined ? { pair } : { problems: [{ path: paths.cert, message: unfit }] };

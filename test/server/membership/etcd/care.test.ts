@@ -21,7 +21,6 @@ const facts = (sizes: readonly (readonly [number, number] | undefined)[], ...ala
         version: '3.4.23',
         leader: String(sizes.length - 1),
         isLearner: false,
-        raftIndex: 1,
         revision: 5,
         sizeBytes: size[0] * 1e6,
         usedBytes: size[1] * 1e6,

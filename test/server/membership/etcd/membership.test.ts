@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
       const [other, own] = await Promise.all(
         [(leader + 1) % 3, leader].map((index) => membership.statusOf(addressOf(index)).catch(() => undefined)),
       );
-      return other !== undefined && own !== undefined && other.raftIndex - own.raftIndex < 1_000;
+      return other !== undefined && own !== undefined && other.revision - own.revision < 1_000;
     });
     expect(await writing.wrong()).toEqual([]);
   });
