@@ -22,7 +22,7 @@ import { joinAddress, splitAddress, type HttpSettings, type TlsFiles } from './s
 import { PageFiles } from './static-files.ts';
 import { Consoles } from './streams/console.ts';
 import { EventStream } from './streams/event-stream.ts';
-import type { WebhookReceiver } from './webhook-receiver.ts';
+import type { ReceiveWebhook } from '../sources/webhooks/receive-webhooks.ts';
 
 export interface ListenerDeps {
   readonly controller: Controller;
@@ -30,7 +30,7 @@ export interface ListenerDeps {
   readonly log: HttpLog;
   /** Directory of the built page; absent or empty: only the API is served. */
   readonly pageDirectory?: string;
-  readonly webhooks?: WebhookReceiver;
+  readonly webhooks?: ReceiveWebhook;
   /** Absent: no audit log is written. */
   readonly audit?: AuditLog;
   readonly nowMs?: () => number;

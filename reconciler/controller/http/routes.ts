@@ -20,7 +20,7 @@ import { openApiDocument } from './openapi.ts';
 import { Refusal, refusalStatus, type RefusalCode } from './refusal.ts';
 import type { Answer, Call, Handlers } from './route.ts';
 import type { HttpSettings } from './settings.ts';
-import type { WebhookReceiver } from './webhook-receiver.ts';
+import type { ReceiveWebhook } from '../sources/webhooks/receive-webhooks.ts';
 
 export interface RouteDeps {
   readonly controller: Controller;
@@ -34,7 +34,7 @@ export interface RouteDeps {
   /** Undefined: no audit log is written. */
   readonly audit: AuditLog | undefined;
   readonly metrics: ControllerMetrics;
-  readonly webhooks: WebhookReceiver | undefined;
+  readonly webhooks: ReceiveWebhook | undefined;
   readonly nowMs: () => number;
 }
 

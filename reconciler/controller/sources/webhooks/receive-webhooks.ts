@@ -18,6 +18,8 @@ export interface WebhookAnswer {
   readonly message: string;
 }
 
+export type ReceiveWebhook = (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>;
+
 export interface WebhookDeps {
   readonly entries: readonly Pick<SourceEntry, 'name' | 'webhook'>[];
   readonly absolute: (path: string) => string;

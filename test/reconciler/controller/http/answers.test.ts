@@ -10,7 +10,7 @@ import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import type { ControllerEvent } from '../../../../reconciler/controller/contract/index.ts';
 import { endpoints } from '../../../../reconciler/controller/http/endpoints.ts';
 import { EventStream } from '../../../../reconciler/controller/http/streams/event-stream.ts';
-import type { WebhookRequest } from '../../../../reconciler/controller/http/webhook-receiver.ts';
+import type { WebhookRequest } from '../../../../reconciler/controller/sources/webhooks/receive-webhooks.ts';
 import { anObject, anOperation, aSet, FakeController } from '../../../support/controller/fake-controller.ts';
 import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { until } from '../../../support/until.ts';
