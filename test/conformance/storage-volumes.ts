@@ -140,7 +140,7 @@ export function volumeTests(world: StorageWorld): void {
     test('many containers of one new image at once unpack it once', async () => {
       const pool = await freshPool();
       const before = world.fixture.unpacked();
-      const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
+      const names = Array.from({ length: 4 }, (_, index) => `c${index}`);
       await Promise.all(names.map((each) => make(pool, container(each), fromImage())));
       expect(world.fixture.unpacked() - before).toBeLessThanOrEqual(1);
       expect((await namesOf(pool)).filter((each) => each.startsWith('container/'))).toEqual(
@@ -152,7 +152,7 @@ export function volumeTests(world: StorageWorld): void {
       const pool = await madePool();
       const image: VolumeRef = { type: 'image', name: world.fixture.image.fingerprint };
       await make(pool, container('first'), fromImage());
-      const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
+      const names = Array.from({ length: 4 }, (_, index) => `c${index}`);
       const made = names.map((each) => make(pool, container(each), fromImage()));
       await Promise.all([...made, world.storage.deleteVolume(pool, image), world.storage.deleteVolume(pool, image)]);
       for (const each of names) expect(await world.storage.hasVolume(pool, container(each))).toBe(true);
@@ -245,7 +245,7 @@ export function volumeTests(world: StorageWorld): void {
       },
     );
 
-    test.each([
+    const oddNames = [
       '.tmp-x',
       '-rf',
       '--help',
@@ -255,14 +255,21 @@ export function volumeTests(world: StorageWorld): void {
       'x'.repeat(64),
       'p%..',
       `${'p'.repeat(64)}%${'x'.repeat(64)}`,
-    ])('the name %j is one like others', async (odd) => {
+    ];
+    test('odd names are like others', async () => {
       const pool = await madePool();
-      await make(pool, container(odd), fromImage());
-      await make(pool, container('copy'), { kind: 'copy', from: container(odd) });
+      for (const [index, odd] of oddNames.entries()) {
+        // Those that a program or a shell could take for more than a name are also targets of a whole tree.
+        await make(pool, container(odd), /^[-$]/.test(odd) ? fromImage() : { kind: 'empty' });
+        await make(pool, container(`copy${index}`), { kind: 'copy', from: container(odd) });
+      }
       await world.storage.mountPool(pool);
-      expect(await namesOf(pool)).toEqual(expect.arrayContaining([`container/${odd}`, 'container/copy']));
-      await world.storage.deleteVolume(pool, container(odd));
-      expect(await world.storage.hasVolume(pool, container(odd))).toBe(false);
+      const all = oddNames.flatMap((odd, index) => [`container/${odd}`, `container/copy${index}`]);
+      expect((await namesOf(pool)).filter((name) => name.startsWith('container/')).toSorted()).toEqual(all.toSorted());
+      for (const odd of oddNames) {
+        await world.storage.deleteVolume(pool, container(odd));
+        expect(await world.storage.hasVolume(pool, container(odd)), odd).toBe(false);
+      }
     });
   });
 }

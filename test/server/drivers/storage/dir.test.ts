@@ -442,7 +442,7 @@ describe('a copy', () => {
       const swapper = startSwapper(rootfs);
       try {
         let copies = 0;
-        for (let round = 0; round < 40; round += 1) {
+        for (let round = 0; round < 15; round += 1) {
           const outcome = await codeOf(
             storage.createVolume(pool, container('copy'), { kind: 'copy', from: container('guest') }, () => {}, never),
           );
