@@ -49,7 +49,6 @@ async function curl(path: string, options: readonly string[], body?: string): Pr
 const sizes = [
   ['half a MiB', MiB / 2],
   ['1 MiB', MiB],
-  ['3 MiB', 3 * MiB],
   ['40 MiB', 40 * MiB],
 ] as const;
 
@@ -60,15 +59,19 @@ const places = [
 ] as const;
 
 describe.each(sizes)('a config value of %s', (_size, bytes) => {
-  test.each(places)('the value of %s is accepted, or refused with a status', async (_what, path, key) => {
-    const value = 'x'.repeat(bytes);
-    const body = JSON.stringify({ config: { [key]: value } });
-    const answer = await curl(path, ['request = "PATCH"'], body);
-    expect([answer.code, answer.status], answer.body.slice(0, 300)).toEqual([0, bytes < MiB ? 200 : 400]);
-    if (bytes < MiB) expect((await daemon.get(path)).config[key]).toBe(value);
-    else expect(JSON.parse(answer.body)).toMatchObject({ error_code: 400, metadata: { code: 'tooLarge' } });
-    if (bytes < MiB) await daemon.call('PATCH', path, { config: { [key]: '' } });
-  });
+  // How large it is does not depend on where it would go.
+  test.each(bytes > MiB ? places.slice(-1) : places)(
+    'the value of %s is accepted, or refused with a status',
+    async (_what, path, key) => {
+      const value = 'x'.repeat(bytes);
+      const body = JSON.stringify({ config: { [key]: value } });
+      const answer = await curl(path, ['request = "PATCH"'], body);
+      expect([answer.code, answer.status], answer.body.slice(0, 300)).toEqual([0, bytes < MiB ? 200 : 400]);
+      if (bytes < MiB) expect((await daemon.get(path)).config[key]).toBe(value);
+      else expect(JSON.parse(answer.body)).toMatchObject({ error_code: 400, metadata: { code: 'tooLarge' } });
+      if (bytes < MiB) await daemon.call('PATCH', path, { config: { [key]: '' } });
+    },
+  );
 
   test('a value sent in chunks is refused with a status, too', async () => {
     const body = JSON.stringify({ config: { 'user.big': 'x'.repeat(bytes) } });

@@ -254,7 +254,6 @@ describe('a daemon that is killed', () => {
   }
 
   test.each([
-    [1, 'before'],
     [1, 'after'],
     [2, 'before'],
     [3, 'after'],

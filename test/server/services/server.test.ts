@@ -1,6 +1,7 @@
 // The server object, its config and the certificates (spec 2.3, 4.1, 5), over the local socket and over real TLS connections.
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Agent } from 'node:https';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
 import { rowIn, type Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { servedExtensions } from '../../../server/api/server/extensions.ts';
@@ -194,9 +195,11 @@ describe('callers without trust', () => {
     const closed = rows.filter((row) => !rowIn(dialect, row).auth.includes(auth) && row.mode !== 'websocket');
     expect(closed.length).toBeGreaterThan(90);
     const at = dialect === 'lxd' ? (daemon.daemon.lxdHttpsAddress() ?? '') : address();
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
     for (const row of closed) {
       const body = row.method === 'GET' ? undefined : {};
-      const answer = await callTls(at, row.method, place(row.path), body, { client: client?.() });
+      const answer = await callTls(at, row.method, place(row.path), body, { client: client?.(), agent });
       expect([row.id, answer.status]).toEqual([row.id, 403]);
       if (dialect === 'svc') expect(answer.body.metadata.code).toBe('forbidden');
     }
