@@ -148,32 +148,6 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     expect(readdirSync(volume(copy)).toSorted()).toEqual(['metadata.yaml', 'rootfs', 'templates']);
   });
 
-  test.skipIf(isOff)(
-    'a container that was made from nothing has metadata too; a device node is in the archive',
-    async () => {
-      const name = unique('c');
-      await createContainer(daemon, name);
-      if (isRoot) sh(rootfs(name), 'mknod null c 1 3');
-      sh(rootfs(name), 'echo x > file');
-      const fingerprint = fingerprintOf(
-        await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' }),
-      );
-      const exported = await daemon.call('GET', `/1.0/images/${fingerprint}/export`);
-      const listed = execFileSync('tar', ['-tvf', '-'], { input: exported.bytes, encoding: 'utf8' });
-      expect(listed).toMatch(/^-rw-r--r-- 0\/0 .* metadata\.yaml$/m);
-      expect(listed).toMatch(/^-.* \.\/rootfs\/file$/m);
-      if (isRoot) expect(listed).toMatch(/^c.* 1,3 .*rootfs\/null$/m);
-      const other = await makeDaemon();
-      try {
-        await other.ok('POST', '/1.0/images', exported.bytes);
-      } finally {
-        await other.cleanUp();
-      }
-      const again = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' });
-      if (again.status === 'Failure') expect(again.err).toMatch(/already exists/);
-    },
-  );
-
   test.skipIf(isOff)('is published in the state of its snapshot, with other properties, while it runs', async () => {
     const name = unique('c');
     await fromImage(name);
@@ -214,7 +188,33 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     expect([owner('root'), owner('user'), owner('stranger')]).toEqual(['0/0', '1000/5', '65534/0']);
   });
 
-  test.skipIf(isOff).each([
+  // What becomes of the files is all that the kind of pool decides.
+  if (driver !== 'dir') return;
+
+  test('a container that was made from nothing has metadata too; a device node is in the archive', async () => {
+    const name = unique('c');
+    await createContainer(daemon, name);
+    if (isRoot) sh(rootfs(name), 'mknod null c 1 3');
+    sh(rootfs(name), 'echo x > file');
+    const fingerprint = fingerprintOf(
+      await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' }),
+    );
+    const exported = await daemon.call('GET', `/1.0/images/${fingerprint}/export`);
+    const listed = execFileSync('tar', ['-tvf', '-'], { input: exported.bytes, encoding: 'utf8' });
+    expect(listed).toMatch(/^-rw-r--r-- 0\/0 .* metadata\.yaml$/m);
+    expect(listed).toMatch(/^-.* \.\/rootfs\/file$/m);
+    if (isRoot) expect(listed).toMatch(/^c.* 1,3 .*rootfs\/null$/m);
+    const other = await makeDaemon();
+    try {
+      await other.ok('POST', '/1.0/images', exported.bytes);
+    } finally {
+      await other.cleanUp();
+    }
+    const again = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' });
+    if (again.status === 'Failure') expect(again.err).toMatch(/already exists/);
+  });
+
+  test.each([
     ['gzip', '1f8b'],
     ['xz', 'fd377a58'],
     ['zstd', '28b52ffd'],
@@ -229,7 +229,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await daemon.call('PATCH', '/1.0', { config: { 'images.compression_algorithm': '' } });
   });
 
-  test.skipIf(isOff)('is refused while it runs, and where request or host do not fit', async () => {
+  test('is refused while it runs, and where request or host do not fit', async () => {
     const name = unique('c');
     await createContainer(daemon, name);
     const refused = async (source: object, more: object = {}): Promise<[number, string]> => {
@@ -256,31 +256,28 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await setState(daemon, name, 'stop', { force: true });
   });
 
-  test.skipIf(isOff)(
-    'a container that is cancelled, or packed into an invalid archive, leaves nothing behind',
-    async () => {
-      const name = unique('c');
-      await createContainer(daemon, name);
-      sh(rootfs(name), 'head -c 60M /dev/urandom > big');
-      const before = files();
-      const started = await daemon.call('POST', '/1.0/images', {
-        source: { type: 'container', name },
-        compression_algorithm: 'xz',
-      });
-      const operation = started.body.operation as string;
-      await until(() => files().length > before.length);
-      await daemon.call('DELETE', operation);
-      expect(await daemon.wait(operation)).toMatchObject({ status: 'Cancelled' });
-      expect(files()).toEqual(before);
-      const failed = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'cat' });
-      expect([failed.status, failed.err]).toEqual(['Failure', expect.stringMatching(/cat ended with 1/)]);
-      expect(files()).toEqual(before);
-      const [used, lock] = [await daemon.get('/1.0/containers'), await setState(daemon, name, 'start')];
-      expect([(used as Json[]).length > 0, lock.status]).toEqual([true, 'Success']);
-      await setState(daemon, name, 'stop', { force: true });
-      sh(rootfs(name), 'rm big');
-    },
-  );
+  test('a container that is cancelled, or packed into an invalid archive, leaves nothing behind', async () => {
+    const name = unique('c');
+    await createContainer(daemon, name);
+    sh(rootfs(name), 'head -c 20M /dev/urandom > big');
+    const before = files();
+    const started = await daemon.call('POST', '/1.0/images', {
+      source: { type: 'container', name },
+      compression_algorithm: 'xz',
+    });
+    const operation = started.body.operation as string;
+    await until(() => files().length > before.length);
+    await daemon.call('DELETE', operation);
+    expect(await daemon.wait(operation)).toMatchObject({ status: 'Cancelled' });
+    expect(files()).toEqual(before);
+    const failed = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'cat' });
+    expect([failed.status, failed.err]).toEqual(['Failure', expect.stringMatching(/cat ended with 1/)]);
+    expect(files()).toEqual(before);
+    const [used, lock] = [await daemon.get('/1.0/containers'), await setState(daemon, name, 'start')];
+    expect([(used as Json[]).length > 0, lock.status]).toEqual([true, 'Success']);
+    await setState(daemon, name, 'stop', { force: true });
+    sh(rootfs(name), 'rm big');
+  });
 });
 
 const noReal = await realRuntimeMissing();
