@@ -262,21 +262,23 @@ export class SetRevisions {
     });
   }
 
-  /** Ends a rollback: the newest revision is in force again. Returns false when there was no rollback. */
+  /** Ends a rollback: the newest revision that was not withdrawn is in force again. Returns false when there was no rollback. */
   async unpin(by: string, signal: AbortSignal): Promise<boolean> {
     const { stored } = this.#deps;
-    const { pin, current } = stored.state;
+    const { pin, current, withdrawn } = stored.state;
     if (pin === undefined) return false;
     this.#deps.rollouts.stop(newerCame);
     await stored.unpin();
+    const start: StartPart = { kind: 'sync', reason: 'resume', by };
+    // The source has nothing newer than the revision that was withdrawn.
+    const isWithdrawn = withdrawn !== undefined && (this.#newest?.revision ?? withdrawn) === withdrawn;
     // `current` is still the revision before the rollback.
     const next = this.#newest ?? current;
-    this.#offered = next?.revision;
-    const start: StartPart = { kind: 'sync', reason: 'resume', by };
+    this.#offered = isWithdrawn ? this.#newest?.revision : next?.revision;
     if (next !== undefined && this.#deps.isActive()) {
-      await this.#inTurn(() => this.#take(next, start, signal));
+      if (!isWithdrawn) await this.#inTurn(() => this.#take(next, start, signal));
       // A refused revision leaves the one before the rollback in force.
-      if (this.#problems.length > 0) await this.rollOut(start, signal);
+      if (isWithdrawn || this.#problems.length > 0) await this.rollOut(start, signal);
     }
     return true;
   }

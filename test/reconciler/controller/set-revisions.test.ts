@@ -86,3 +86,18 @@ test('the end of a rollback brings back the revision in force when the newest on
   await revisions.unpin('ann', signal);
   expect([started, refused, stored.wanted]).toEqual([['r0', 'r1', 'r0', 'r1'], ['bad2'], 'r1']);
 });
+
+test('the end of a rollback does not bring back a revision that was withdrawn', async () => {
+  const { revisions, stored, started, offer } = await begun();
+  const { signal } = new AbortController();
+  await offer('r0');
+  await stored.noteGood('r0');
+  await offer('r1');
+  await revisions.goBack('r1');
+  await revisions.rollback({ revision: 'r0', reason: 'trouble', by: 'ann' }, signal);
+  await revisions.unpin('ann', signal);
+  await offer('r1');
+  expect([started, stored.wanted, stored.state.withdrawn]).toEqual([['r0', 'r1', 'r0', 'r0'], 'r0', 'r1']);
+  await offer('r2');
+  expect(stored.wanted).toBe('r2');
+});
