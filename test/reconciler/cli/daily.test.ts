@@ -146,6 +146,16 @@ describe('delete', () => {
 });
 
 describe('list and info', () => {
+  test('an empty list says whether there is no container, or none with these labels', async () => {
+    expect((await ok(['list'])).stderr).toBe('No container yet: gantry launch IMAGE NAME makes one\n');
+    await begin();
+    expect((await ok(['list', '-l', 'tier=none'])).stderr).toBe('No container has these labels\n');
+    const hosts = join(daemon.dir, 'away.yaml');
+    writeFileSync(hosts, `kind: hosts\nhosts: [{ name: h1, address: unix://${daemon.dir}/none.socket }]\n`);
+    const away = await gantry(['list', '--hosts', hosts]);
+    expect([away.code, away.stderr]).toEqual([7, expect.not.stringContaining('No container')]);
+  });
+
   test('list shows each container with its state and set', async () => {
     await begin();
     const { stdout } = await ok(['list']);

@@ -4,7 +4,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { defaultProject } from '../../../../server/api/project/project-names.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { filterLive } from '../../flags/label-options.ts';
+import { filterLive, objectSelector } from '../../flags/label-options.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { answersOf, failureCode } from '../../hosts/ask-hosts.ts';
@@ -53,6 +53,12 @@ export const listContainers: Run<ListOptions> = async (context, words, fleet) =>
       fleet !== undefined,
     );
   else await showAs(format, context, chosen);
+  if (chosen.length === 0 && format === 'table' && answers.every(({ failure }) => failure === undefined))
+    context.note(
+      objectSelector(context.options) === undefined
+        ? 'No container yet: gantry launch IMAGE NAME makes one'
+        : 'No container has these labels',
+    );
   return failureCode(answers);
 };
 
@@ -130,5 +136,4 @@ function show(context: Output, rows: readonly Row[], hasHosts: boolean): void {
     sets.length === 0 ? '-' : sets.join(', '),
   ]);
   context.out(renderTable(head, texts, paintFor(context.color)));
-  if (rows.length === 0) context.note('No container yet: gantry launch IMAGE NAME makes one');
 }
