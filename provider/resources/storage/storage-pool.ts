@@ -3,7 +3,7 @@ import { listByKind } from '../shared/listing.ts';
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
-import { poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
+import { filledPoolKeys, poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
 import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
@@ -26,7 +26,7 @@ import {
 import { edit, editOf } from '../shared/write.ts';
 
 /** The last one matters at the creation only. */
-const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name', 'lvm.vg.force_reuse']);
+const computed = new Set([...filledPoolKeys, 'lvm.vg.force_reuse']);
 const rules: MapRules = {
   isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key),
   isProvenance: (key) => key === 'source',

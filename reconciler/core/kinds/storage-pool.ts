@@ -1,12 +1,12 @@
 // The storage pool kind. The server rewrites the source of a pool after its creation and stores the original beside it: the original
 // is compared.
+import { filledPoolKeys } from '../../../server/api/storage/storage-config.ts';
 import { poolEffect, poolProblems } from '../settings/setting-effects.ts';
 import { defineKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
-const computed = new Set(['source', 'source.shared.id', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 /** The config key of the pool, or of one member. */
 const configKey = ([field, key, own]: readonly string[]): string | undefined =>
   field === 'config' ? key : field === 'member_overrides' ? own : undefined;
@@ -15,7 +15,8 @@ export const storagePool = defineKind('storage_pool', {
   fields: { description: 'scalar', driver: 'scalar', config: 'map', member_overrides: 'members' },
   blanks: { description: '' },
   holdsData: true,
-  refills: (segments) => computed.has(configKey(segments) ?? '') || (configKey(segments) ?? '').startsWith('volatile.'),
+  refills: (segments) =>
+    filledPoolKeys.has(configKey(segments) ?? '') || (configKey(segments) ?? '').startsWith('volatile.'),
   putFields: ['config', 'description'],
   live: (observed, name) => {
     const live = observed.pools.get(name);
@@ -23,7 +24,7 @@ export const storagePool = defineKind('storage_pool', {
   },
   isComputed: (segments) => {
     const key = configKey(segments);
-    return key !== undefined && (computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key));
+    return key !== undefined && (filledPoolKeys.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key));
   },
   isProvenance: (segments) => configKey(segments) === 'source',
   isAsCreated: (segments, live, wanted) => {

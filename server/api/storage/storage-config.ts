@@ -190,6 +190,16 @@ export const poolConfigKeys = {
   'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
+/** Pool keys that the server fills in when a request leaves them out. */
+export const filledPoolKeys: ReadonlySet<string> = new Set([
+  'source',
+  'source.shared.id',
+  'size',
+  'zfs.pool_name',
+  'lvm.vg_name',
+  'lvm.thinpool_name',
+]);
+
 /** In addition, `user.*` is free on every volume. */
 export const volumeConfigKeys = {
   size: key('size', every, 'Limit of the volume; on dir where its file system has project quotas.', {
