@@ -1,9 +1,12 @@
 // Describes a verb; the command line reads this before it loads the verb's code.
 import type { Flags, Options } from './flag.ts';
 
-/** Names that `gantry completion NAME WORD` lists for the scripts: containers and KIND/NAME, snapshots, sets of the server and of the controller, keys of manifests, config keys of containers, remotes, images to copy. */
+/** Names that `gantry completion NAME WORD` lists for the scripts: containers and KIND/NAME, KIND/NAME alone, containers, aliases of images, snapshots, sets of the server and of the controller, keys of manifests, config keys of containers, remotes, images to copy. */
 export const askedNames = [
   'object',
+  'address',
+  'container',
+  'image',
   'snapshot',
   'set',
   'controlled',
@@ -16,7 +19,7 @@ export const askedNames = [
 export type AskedName = (typeof askedNames)[number];
 
 /** The names that a shell completes an argument with. */
-export type Completion = 'address' | 'kind' | 'container' | 'image' | 'file' | AskedName;
+export type Completion = 'kind' | 'file' | AskedName;
 
 /** As commander writes it (`<name>`, `[path...]`), its meaning, and what completes it (files, unless said otherwise). */
 export type Argument = readonly [written: string, doc?: string, completion?: Completion];

@@ -1,6 +1,8 @@
 // Completion of names from files: hosts and environments.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
@@ -23,9 +25,9 @@ beforeAll(() => {
 /** The completions that bash offers for the words; `gantry` is a stub that prints its arguments. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout: script } = await cli(['completion', 'bash']);
-  const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && echo "one two @web-$3"; [ "$*" = "get image_alias -o name" ] && echo "debian/12 debian/13"; [ "$1 $2" = "completion environments" ] && echo "prod stage-$3"; }`;
+  const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && printf '%s\\n' one two "@web-$3"; [ "$1 $2" = "completion image" ] && printf '%s\\n' debian/12 debian/13; [ "$1 $2" = "completion environments" ] && printf '%s\\n' prod "stage-$3"; }`;
   const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
-  const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; COMP_LINE="\${COMP_WORDS[*]}"; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
 }
 
@@ -38,13 +40,13 @@ test('The command lists names of hosts, groups and environments', async () => {
 
 test('Completion offers these names where a command expects them', async () => {
   expect(await offered('plan', '-f', 'my.yaml', '--env', 'sta')).toEqual(['stage-my.yaml']);
-  expect(await offered('plan', '--env', '=', 'p')).toEqual(['prod']);
+  expect(await offered('plan', '--env=p')).toEqual(['--env=prod']);
   expect(await offered('apply', '--hosts', 'fleet.yaml', '--host', '@')).toEqual(['@web-fleet.yaml']);
   expect(await offered('apply', '--host', 'o')).toEqual(['one']);
   expect(await offered('exec', '--env', 'p')).not.toContain('prod');
   const { stdout: fish } = await cli(['completion', 'fish']);
-  expect(fish).toMatch(/-l env -r -f -a '\(gantry completion environments/);
-  expect(fish).toMatch(/-l host -r -f -a '\(gantry completion hosts hosts.yaml/);
+  expect(fish).toMatch(/-l env -r -f -a '\(__gantry_names environments/);
+  expect(fish).toMatch(/-l host -r -f -a '\(__gantry_hosts/);
 });
 
 test('Verbs that take an image of the server are completed with its aliases', async () => {
@@ -55,7 +57,7 @@ test('Verbs that take an image of the server are completed with its aliases', as
   ])
     expect(await offered(...verb, 'deb')).toEqual(['debian/12', 'debian/13']);
   const { stdout: fish } = await cli(['completion', 'fish']);
-  expect(fish).toMatch(/image delete.* -f -a '\(gantry get image_alias/);
+  expect(fish).toMatch(/image delete.* -f -a '\(__gantry_names image /);
 });
 
 test('The command lists snapshots, sets, keys and remotes as far as they are typed', async () => {
@@ -88,5 +90,23 @@ test('The command lists snapshots, sets, keys and remotes as far as they are typ
   expect(await names('key', 'nothing.of.it')).toEqual(['']);
   expect(await names('config', 'limits.mem')).toContain('limits.memory=');
   expect(await names('remote')).toEqual(['images', 'ubuntu', 'ubuntu-daily']);
+  expect(await names('container')).toEqual(['c1']);
+  expect(await names('image')).toEqual(['']);
+  expect(await names('address', 'prof')).not.toContain('c1');
+  expect(await names('address', 'profile/')).toContain('profile/default');
   expect(await names('source', 'u')).toEqual(['images:', 'ubuntu:', 'ubuntu-daily:']);
+});
+
+test('The command goes to the context in use, and gives up a server that does not answer', async () => {
+  const silent = createServer().listen(join(dir, 'silent.socket'));
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const env = { XDG_CONFIG_HOME: dir, HOME: dir };
+  await cli(['context', 'add', 'lab', `unix://${join(dir, 'silent.socket')}`], { env });
+  await cli(['context', 'use', 'lab'], { env });
+  expect(await cli(['completion', 'container'], { env })).toMatchObject({
+    code: 7,
+    stdout: '',
+    stderr: expect.stringContaining('no answer in 2 s'),
+  });
 });

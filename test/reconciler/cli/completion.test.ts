@@ -1,6 +1,6 @@
 // The completion scripts in their shells: the typed line, and the line after a tab.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
@@ -20,15 +20,24 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'work', 'stack.yaml'), '');
   // A stub of the program: live names of any kind.
   const stub = `#!/bin/sh
-[ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"
 case "$1 $2" in
-"completion object") echo "$3" | grep -q / && printf "%s\\n" profile/base profile/small || printf "%s\\n" container-one container-two profile/ ;;
-"completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two || printf "%s\\n" c1/ d1/ ;;
-"completion set" | "completion controlled") printf "%s\\n" shop-a web-b ;;
+"completion container") printf "%s\\n" container-one container-two ;;
+"completion address" | "completion object")
+  kind="\${3%%/*}"
+  case "$3" in
+  profile/*) printf "%s\\n" profile/base profile/small ;;
+  */*) printf "%s\\n" "$kind/$kind-one" "$kind/$kind-two" ;;
+  *) printf "%s\\n" container-one container-two profile/ ;;
+  esac ;;
+"completion image") printf "%s\\n" debian/12 'odd $(touch ran)' "it's" ;;
+"completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two 'c1/at 12:30' || printf "%s\\n" c1/ d1/ ;;
+"completion set" | "completion controlled") printf "%s\\n" shop-a web-b "of-$GANTRY_HOST" ;;
+"completion environments") printf "%s\\n" prod '$(touch ran)-env' ;;
+"completion context") printf "%s\\n" lab ;;
 "completion key") printf "%s\\n" container.config container.devices ;;
 "completion config") printf "%s\\n" limits.memory= limits.cpu= ;;
 "completion remote") printf "%s\\n" images ubuntu ubuntu-daily ;;
-"completion source") printf "%s\\n" images: ubuntu: debian/12 ;;
+"completion source") printf "%s\\n" images:alpine/3 ubuntu: debian/12 ;;
 esac
 `;
   writeFileSync(join(dir, 'bin', 'gantry'), stub);
@@ -64,20 +73,79 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry set c1 limits.m', 'gantry set c1 limits.memory='],
   ['gantry set c1 user.a=b limits.c', 'gantry set c1 user.a=b limits.cpu='],
   ['gantry launch deb', 'gantry launch debian/12'],
+  ['gantry launch images:al', 'gantry launch images:alpine/3'],
+  ['gantry apply --set=sh', 'gantry apply --set=shop-a'],
+  ['gantry apply --env pr', 'gantry apply --env prod'],
+  [
+    'gantry apply --host https://web1:8443 --set of',
+    'gantry apply --host https://web1:8443 --set of-https://web1:8443',
+  ],
+  ['gantry copy c1 --target-host l', 'gantry copy c1 --target-host lab'],
+  ['gantry exec --client-cert st', 'gantry exec --client-cert stack.yaml'],
 ];
+
+/** Names that the server and the repository choose. */
+const odd: readonly (readonly [string, string])[] = [
+  ['gantry snapshot restore c1/a', 'gantry snapshot restore c1/at\\ 12:30'],
+  ['gantry snapshot restore "c1/a', 'gantry snapshot restore "c1/at 12:30"'],
+  ['gantry image delete i', "gantry image delete it\\'s"],
+  ['gantry image delete o', 'gantry image delete odd\\ \\$\\(touch\\ ran\\)'],
+  ['gantry apply --env \\$', 'gantry apply --env \\$\\(touch\\ ran\\)-env'],
+];
+
+/** Breaks the line at blanks, colons and equals signs, as readline does. */
+const split = `rest="$2"; COMP_WORDS=(); while [[ "$rest" =~ ^\\ *([:=]+|[^:=\\ ]+) ]]; do COMP_WORDS+=("\${BASH_REMATCH[1]}"); rest="\${rest:\${#BASH_REMATCH[0]}}"; done; COMP_CWORD=$((\${#COMP_WORDS[@]}-1))`;
+
+/** Types lines with a tab into a shell on a terminal of its own. Prints the lines that do not become what they should. */
+const typing = (begin: string): string => `zmodload zsh/zpty
+begin() { ${begin} }
+all=''
+until_seen() {
+  integer i
+  for i in {1..400}; do
+    while zpty -r -t z out; do all+=$out; done
+    [[ $all == *"$1"* ]] && return 0
+    sleep 0.05
+  done
+  return 1
+}
+begin
+until_seen ready || { print -r -- "no prompt: $all"; exit 1 }
+while (( $# > 1 )); do
+  all=''
+  zpty -w -n z "$1"$'\\t'
+  until_seen "$2" || print -r -- "$1 becomes $all instead of $2"
+  zpty -w -n z $'\\C-u'
+  shift 2
+done
+zpty -d z
+`;
+
+const typeInto = (begin: string, lines: readonly string[]) => {
+  const script = join(dir, 'type.zsh');
+  writeFileSync(script, typing(begin));
+  const ran = spawnSync('zsh', ['-f', script, ...lines], { encoding: 'utf8', env, timeout: 100_000 });
+  expect([ran.stdout, ran.status]).toEqual(['', 0]);
+  expect(existsSync(join(dir, 'work/ran'))).toBe(false);
+};
 
 describe('completion', () => {
   test.skipIf(missing('bash'))('Bash completes a word', () => {
     for (const [line, wanted] of typed) {
-      const words = line.split(' ');
-      const quoted = words.map((word) => `'${word}'`).join(' ');
-      const code = `source "$1"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      const found = execFileSync('bash', ['-c', code, 'bash', join(dir, 'gantry.bash')], {
+      const code = `source "$1"; COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; ${split}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const found = execFileSync('bash', ['-c', code, 'bash', join(dir, 'gantry.bash'), line], {
         encoding: 'utf8',
         env,
         cwd: join(dir, 'work'),
       });
-      expect([line, found.trim()]).toEqual([line, wanted.split(' ').at(-1)]);
+      const word = wanted.split(' ').at(-1) ?? '';
+      // Bash keeps the part before its last break.
+      const broken =
+        line
+          .split(' ')
+          .at(-1)
+          ?.match(/^.*[:=]/)?.[0] ?? '';
+      expect([line, found.trim()]).toEqual([line, word.slice(broken.length)]);
     }
   });
 
@@ -99,38 +167,21 @@ describe('completion', () => {
 
   test.skipIf(missing('zsh'))(
     'Zsh completes the line after a tab',
-    () => {
-      const script = join(dir, 'type.zsh');
-      // A zsh on a separate terminal; each line is typed with a tab, read until it is complete, and erased.
-      writeFileSync(
-        script,
-        `zmodload zsh/zpty
-zpty z env ZDOTDIR=$HOME zsh -f -i
-all=''
-until_seen() {
-  integer i
-  for i in {1..400}; do
-    while zpty -r -t z out; do all+=$out; done
-    [[ $all == *$1* ]] && return 0
-    sleep 0.05
-  done
-  return 1
-}
-zpty -w z "PS1='> '; autoload -U compinit && compinit -u -D; source $HOME/gantry.zsh; cd $HOME/work; echo re''ady"
-until_seen ready || { print -r -- "no prompt: $all"; exit 1 }
-while (( $# > 1 )); do
-  all=''
-  zpty -w -n z "$1"$'\\t'
-  until_seen "$2" || print -r -- "$1 becomes $all instead of $2"
-  zpty -w -n z $'\\C-u'
-  shift 2
-done
-zpty -d z
-`,
-      );
-      const ran = spawnSync('zsh', ['-f', script, ...typed.flat()], { encoding: 'utf8', env, timeout: 100_000 });
-      expect([ran.stdout, ran.status]).toEqual(['', 0]);
-    },
+    () =>
+      typeInto(
+        `zpty z env ZDOTDIR=$HOME zsh -f -i; zpty -w z "PS1='> '; autoload -U compinit && compinit -u -D; source $HOME/gantry.zsh; cd $HOME/work; echo re''ady"`,
+        [...typed, ...odd].flat(),
+      ),
+    120_000,
+  );
+
+  test.skipIf(missing('zsh') || missing('bash'))(
+    'Bash on a terminal quotes odd names, and runs no command in them',
+    () =>
+      typeInto(
+        `zpty -e z bash --norc --noprofile -i; zpty -w z "PS1='> '; source $HOME/gantry.bash; cd $HOME/work; echo re''ady"`,
+        odd.flat(),
+      ),
     120_000,
   );
 });

@@ -1,17 +1,30 @@
 // Names for completion scripts: of the server, a controller, manifests and remotes. Returns whole words that continue the typed one.
+import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
 import type { AskedName } from '../../flags/verb.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context } from '../../session/context.ts';
-import { readContexts } from '../../session/contexts.ts';
+import { chosenServer, readContexts } from '../../session/contexts.ts';
+import type { ConnectOptions } from '../../session/host.ts';
 import { readRemotes } from '../../session/remotes.ts';
 
+/** A shell waits for the names, so a server that does not answer soon has none. */
+const limitMs = 2000;
+
 /** `word`: the part that is typed so far. */
-export function namesOf(context: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
+export async function namesOf(given: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
+  const limit = AbortSignal.timeout(limitMs);
+  const stop = AbortSignal.any([given.stop, limit]);
+  const context: Context = { ...given, stop };
   const answers: Readonly<Record<AskedName, () => Promise<readonly string[]>>> = {
-    object: () => withClient(context, (client) => objects(context, client, word)),
-    snapshot: () => withClient(context, (client) => snapshots(context, client, word)),
-    set: () => withClient(context, (client) => sets(context, client)),
+    object: () => withServer(context, (client) => objects(context, client, word)),
+    address: () => withServer(context, (client) => addresses(context, client, word)),
+    container: () => withServer(context, (client) => named(context, client, 'container')),
+    image: () => withServer(context, (client) => named(context, client, 'image_alias')),
+    snapshot: () => withServer(context, (client) => snapshots(context, client, word)),
+    set: () => withServer(context, (client) => sets(context, client)),
     controlled: () => controlled(context),
     key: () => keys(word),
     config: async () => configKeys(await keys(`${configPath}${word}`)),
@@ -19,20 +32,38 @@ export function namesOf(context: Context, wanted: AskedName, word: string): Prom
     context: async () => [...(await readContexts(context.io.env)).contexts.keys()],
     source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
   };
-  return answers[wanted]();
+  try {
+    return await answers[wanted]();
+  } catch (error) {
+    throw limit.aborted ? new CliError(`no answer in ${limitMs / 1000} s`, exitCodes.unreachable, error) : error;
+  }
 }
 
-/** Containers, and kinds with a slash; behind such a kind the objects of it. */
-async function objects({ stop }: Command, client: Client, word: string): Promise<readonly string[]> {
-  const { kindNames, kindOfWord, nameOfObject } = await import('../../../../server/api/kinds.ts');
+/** Also goes to the context in use. */
+async function withServer(context: Context, work: (client: Client) => Promise<readonly string[]>) {
+  const { options } = await chosenServer<ConnectOptions>({}, context.io.env);
+  return withClient({ ...context, options: { ...context.options, ...options } }, work);
+}
+
+async function named({ stop }: Command, client: Client, kind: KindName): Promise<readonly string[]> {
+  const { nameOfObject } = await import('../../../../server/api/kinds.ts');
+  const found: readonly object[] = await client.list(kind, stop);
+  return found.map((one) => nameOfObject(kind, one));
+}
+
+async function objects(command: Command, client: Client, word: string): Promise<readonly string[]> {
+  const containers = word.includes('/') ? [] : await named(command, client, 'container');
+  return [...containers, ...(await addresses(command, client, word))];
+}
+
+/** Kinds with a slash; behind such a kind the objects of it. */
+async function addresses(command: Command, client: Client, word: string): Promise<readonly string[]> {
+  const { kindNames, kindOfWord } = await import('../../../../server/api/kinds.ts');
   const slash = word.indexOf('/');
-  if (slash < 0)
-    return [...(await client.list('container', stop)).map(({ name }) => name), ...kindNames.map((kind) => `${kind}/`)];
+  if (slash < 0) return kindNames.map((kind) => `${kind}/`);
   const written = word.slice(0, slash);
   const kind = kindOfWord(written);
-  if (kind === undefined) return [];
-  const found: readonly object[] = await client.list(kind, stop);
-  return found.map((one) => `${written}/${nameOfObject(kind, one)}`);
+  return kind === undefined ? [] : (await named(command, client, kind)).map((name) => `${written}/${name}`);
 }
 
 /** Containers with a slash, or the snapshots of the one before the slash. */
@@ -78,6 +109,4 @@ const remoteStarts = async ({ io }: Command): Promise<readonly string[]> =>
 
 /** Without a server the remotes are offered alone. */
 const aliases = (context: Context): Promise<readonly string[]> =>
-  withClient(context, (client) => client.list('image_alias', context.stop))
-    .then((all) => all.map(({ name }) => name))
-    .catch(() => []);
+  withServer(context, (client) => named(context, client, 'image_alias')).catch(() => []);

@@ -1,4 +1,4 @@
-// Generates completion scripts from the declared verbs. The scripts read live names with `gantry get KIND -o name`. Pure.
+// Generates completion scripts from the declared verbs. The scripts read names with `gantry completion NAME WORD`. Pure.
 import { kindNames } from '../../../../server/api/kinds.ts';
 import type { Flag } from '../../flags/flag.ts';
 import { outputFlags } from '../../flags/output-flags.ts';
@@ -52,6 +52,8 @@ function flagsOf({ written, doc, isHidden, opposite }: Flag): Node['flags'] {
 }
 
 const kinds = kindNames.join(' ');
+/** Flags that take a server and no host of a hosts file. */
+const contextFlags = ['--target-host', '--lxd'];
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export function bashCompletion(vocabulary: Vocabulary): string {
@@ -61,63 +63,93 @@ export function bashCompletion(vocabulary: Vocabulary): string {
     return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted}${later === undefined ? '' : `; [ "$last" = 1 ] || wanted=${later}`} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
-  // Not `path`: in zsh that is PATH.
+  const valued = new Set(
+    nodes.flatMap(({ flags }) => flags.filter(({ takesValue }) => takesValue)).map(({ name }) => name),
+  );
+  // Not `path`: in zsh that is PATH. Never `compgen -W` with names: it runs the commands in them.
   return `# bash completion for gantry; load it with: source <(gantry completion bash)
+_gantry_names() {
+  GANTRY_HOST="\${server:-$GANTRY_HOST}" gantry completion "$@" 2>/dev/null
+}
+# Offers the lines that continue the typed word, quoted for the shell. $1: the part of each line that is not typed.
+_gantry_offer() {
+  local line
+  while IFS= read -r line; do
+    line="\${line#"$1"}"
+    case "$line" in
+    '') continue ;;
+    "$typed"*) ;;
+    *) continue ;;
+    esac
+    [ -n "$quote" ] || printf -v line %q "$line"
+    line="$lead$line"
+    COMPREPLY+=("\${line#"$cut"}")
+  done
+  case "\${COMPREPLY[0]}" in
+  */ | *: | *. | *=) type compopt >/dev/null 2>&1 && compopt -o nospace ;;
+  esac
+}
 _gantry() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" at='' offered='' wanted=file last=1 word next kind
-  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
+  local cur="\${COMP_WORDS[COMP_CWORD]}" rest="$COMP_LINE" whole='' all=()
+  local at='' offered='' wanted=file last=1 word next prev='' flag value hosts=hosts.yaml server='' places=()
+  # Bash splits words at colons and equals signs.
+  for word in "\${COMP_WORDS[@]:0:$((COMP_CWORD+1))}"; do
+    if [ -n "$word" ] && [ -n "$whole" ] && [[ "$rest" == "$word"* ]]; then
+      whole+="$word"
+    else
+      [ -z "$whole" ] || all+=("$whole")
+      whole="$word"
+      rest="\${rest#"\${rest%%[! ]*}"}"
+    fi
+    rest="\${rest#"$word"}"
+  done
+  for word in "\${all[@]:1}"; do
     next="\${at:+$at }$word"
     case "$next" in
     ${paths.join('|')}) at="$next"; last=1 ;;
     *) case "$word" in -*) ;; *) last=2 ;; esac ;;
     esac
+    flag="$prev" value="$word"
+    case "$word" in --*=*) flag="\${word%%=*}"; value="\${word#*=}" ;; esac
+    case "$flag" in
+    -f | --file) places+=("$value") ;;
+    --hosts) hosts="$value" ;;
+    --host) server="$value" ;;
+    esac
+    prev="$word"
   done
   case "$at" in
 ${cases.join('\n')}
   esac
+  local typed="$whole" lead='' quote='' cut="\${whole%"$cur"}" kind
+  case "$cur" in [:=]*) cut="$whole" ;; esac
+  case "$typed" in --*=*) prev="\${typed%%=*}"; lead="$prev="; typed="\${typed#*=}" ;; esac
+  case "$typed" in
+  [\\'\\"]*) quote=1; typed="\${typed:1}" ;;
+  *) typed="\${typed//\\\\/}" ;;
+  esac
   COMPREPLY=()
-  local prev="\${COMP_WORDS[COMP_CWORD-1]}" index hosts=hosts.yaml places=()
-  [ "$prev" = = ] && prev="\${COMP_WORDS[COMP_CWORD-2]}"
-  for ((index = 1; index < COMP_CWORD; index++)); do
-    case "\${COMP_WORDS[index]}" in
-    -f | --file) places+=("\${COMP_WORDS[index+1]}") ;;
-    --hosts) hosts="\${COMP_WORDS[index+1]}"; [ "$hosts" = = ] && hosts="\${COMP_WORDS[index+2]}" ;;
-    esac
-  done
   case "$at $prev" in
   'exec --env') ;;
-  *' --env') COMPREPLY=($(compgen -W "$(gantry completion environments "\${places[@]}" 2>/dev/null)" -- "$cur")); return ;;
-  *' --set') COMPREPLY=($(compgen -W "$(gantry completion set "$cur" 2>/dev/null)" -- "$cur")); return ;;
-  *' --host') COMPREPLY=($(compgen -W "$(gantry completion hosts "$hosts" 2>/dev/null)" -- "$cur")); return ;;
-  esac
-  case "$cur" in
-  -*) COMPREPLY=($(compgen -W "$offered" -- "$cur")); return ;;
+  *' --env') _gantry_offer < <(_gantry_names environments "\${places[@]}"); return ;;
+  *' --set') _gantry_offer < <(_gantry_names set "$typed"); return ;;
+  *' --host') server=''; _gantry_offer < <(_gantry_names hosts "$hosts"); return ;;
+  ${contextFlags.map((name) => `*' ${name}'`).join(' | ')}) _gantry_offer < <(_gantry_names context "$typed"); return ;;
+  ${[...valued].map((name) => `*' ${name}'`).join(' | ')}) wanted=file ;;
+  *)
+    case "$typed" in
+    -*) COMPREPLY=($(compgen -W "$offered" -- "$typed")); return ;;
+    esac ;;
   esac
   case "$wanted" in
-  none) COMPREPLY=($(compgen -W "$offered" -- "$cur")) ;;
+  none) COMPREPLY=($(compgen -W "$offered" -- "$typed")) ;;
   kind)
-    kind="\${COMP_WORDS[COMP_CWORD-1]}"
     case " ${kinds} " in
-    *" $kind "*) COMPREPLY=($(compgen -W "$(gantry get "$kind" -o name 2>/dev/null)" -- "$cur")) ;;
-    *) COMPREPLY=($(compgen -W "${kinds}" -- "$cur")) ;;
+    *" $prev "*) _gantry_offer "$prev/" < <(_gantry_names object "$prev/$typed") ;;
+    *) COMPREPLY=($(compgen -W "${kinds}" -- "$typed")) ;;
     esac ;;
-  container) COMPREPLY=($(compgen -W "$(gantry get container -o name 2>/dev/null)" -- "$cur")) ;;
-  image) COMPREPLY=($(compgen -W "$(gantry get image_alias -o name 2>/dev/null)" -- "$cur")) ;;
-  ${askedNames.join(' | ')})
-    COMPREPLY=($(compgen -W "$(gantry completion "$wanted" "$cur" 2>/dev/null)" -- "$cur"))
-    case "\${COMPREPLY[0]}" in
-    */ | *: | *. | *=) type compopt >/dev/null 2>&1 && compopt -o nospace ;;
-    esac ;;
-  address)
-    case "$cur" in
-    */*)
-      kind="\${cur%%/*}"
-      COMPREPLY=($(compgen -P "$kind/" -W "$(gantry get "$kind" -o name 2>/dev/null)" -- "\${cur#*/}")) ;;
-    *)
-      COMPREPLY=($(compgen -S / -W "${kinds}" -- "$cur"))
-      type compopt >/dev/null 2>&1 && compopt -o nospace ;;
-    esac ;;
-  *) COMPREPLY=($(compgen -f -- "$cur")) ;;
+  ${askedNames.join(' | ')}) _gantry_offer < <(_gantry_names "$wanted" "$typed") ;;
+  *) type compopt >/dev/null 2>&1 && compopt -o default 2>/dev/null || _gantry_offer < <(compgen -f -- "$typed") ;;
   esac
 }
 complete -F _gantry gantry
@@ -153,17 +185,33 @@ function __gantry_at
     end
     test "$path" = "$argv[1]"
 end
+# The values of a flag on the line.
+function __gantry_values
+    set -l words (commandline -opc)
+    set -l index 2
+    while test $index -le (count $words)
+        set -l pair (string split -m 1 -- = $words[$index])
+        set index (math $index + 1)
+        if contains -- $pair[1] $argv
+            set -q pair[2]; and echo -- $pair[2]; or echo -- $words[$index]
+        end
+    end
+end
+function __gantry_names
+    set -l server (__gantry_values --host)
+    set -q server[1]; and set -lx GANTRY_HOST $server[1]
+    gantry completion $argv 2>/dev/null
+end
+function __gantry_hosts
+    set -l file (__gantry_values --hosts) hosts.yaml
+    gantry completion hosts $file[1] 2>/dev/null
+end
 function __gantry_of_kind
     set -l last (commandline -opc)[-1]
     if contains -- "$last" ${kinds}
-        gantry get $last -o name 2>/dev/null
+        __gantry_names object $last/ | string replace -- $last/ ''
     else
         string split ' ' '${kinds}'
-    end
-end
-function __gantry_addresses
-    for kind in ${kinds}
-        gantry get $kind -o name 2>/dev/null | string replace -r '^' "$kind/"
     end
 end
 ${lines.join('\n')}
@@ -172,16 +220,14 @@ ${lines.join('\n')}
 
 /** Completes flags whose values are names that gantry can list. */
 function valuesFor(path: string, flag: string): string {
-  if (flag === '--set') return " -f -a '(gantry completion set (commandline -ct) 2>/dev/null)'";
-  if (flag === '--env' && path !== 'exec') return " -f -a '(gantry completion environments 2>/dev/null)'";
-  return flag === '--host' ? " -f -a '(gantry completion hosts hosts.yaml 2>/dev/null)'" : '';
+  if (flag === '--set') return ` -f -a '(__gantry_names set)'`;
+  if (flag === '--env' && path !== 'exec') return ` -f -a '(__gantry_names environments (__gantry_values -f --file))'`;
+  if (contextFlags.includes(flag)) return ` -f -a '(__gantry_names context)'`;
+  return flag === '--host' ? ` -f -a '(__gantry_hosts)'` : '';
 }
 
 function namesFor(begin: string, wanted: Completion): readonly string[] {
   if (askedNames.some((name) => name === wanted))
-    return [`${begin} -f -a '(gantry completion ${wanted} (commandline -ct) 2>/dev/null)'`];
-  if (wanted === 'container') return [`${begin} -f -a '(gantry get container -o name 2>/dev/null)'`];
-  if (wanted === 'image') return [`${begin} -f -a '(gantry get image_alias -o name 2>/dev/null)'`];
-  if (wanted === 'kind') return [`${begin} -f -a '(__gantry_of_kind)'`];
-  return wanted === 'address' ? [`${begin} -f -a '(__gantry_addresses)'`] : [];
+    return [`${begin} -f -a '(__gantry_names ${wanted} (commandline -ct))'`];
+  return wanted === 'kind' ? [`${begin} -f -a '(__gantry_of_kind)'`] : [];
 }
