@@ -67,8 +67,9 @@ function otherTests(world: RuntimeWorld): void {
       const secondsOf = ({ cpus }: ContainerUsage): number =>
         cpus.reduce((sum, { userSeconds, systemSeconds }) => sum + userSeconds + systemSeconds, 0);
       let first = await world.driver.metrics('c1');
-      // The kernel updates memory statistics every few seconds, and counts processor time in ticks.
+      // The kernel updates memory statistics every few seconds, and counts processor time in ticks, of which an idle container needs none.
       await until(async () => {
+        await execIn(world.driver, 'c1', ['true']);
         first = await world.driver.metrics('c1');
         return first.usage().memory.rss > 0 && secondsOf(first.usage()) > 0;
       });
