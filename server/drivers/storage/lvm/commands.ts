@@ -156,7 +156,7 @@ export const devicesIn = (json: string): ReadonlyMap<string, string> =>
   new Map(rowsOf(json, 'pv').map((row) => [row['pv_name'] ?? '', row['vg_name'] ?? '']));
 
 export const saysFull = (stderr: string): boolean =>
-  /insufficient (?:free|suitable)|not enough free|free space in pool .* (?:above|below) threshold|new thin volumes? not allowed|No space left/i.test(
+  /insufficient (?:free|suitable)|not enough free|free space in (?:thin )?pool .* (?:above|below|reached) threshold|new thin volumes? not allowed|No space left/i.test(
     stderr,
   );
 export const saysInUse = (stderr: string): boolean =>

@@ -10,6 +10,7 @@ import { silentLog } from '../../../../server/lib/log.ts';
 import { attachLoop, detachLoop, loopDeviceMissing } from '../../../support/hosts/loop-device.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 import { contentIn, mountOptions } from '../../../../server/drivers/storage/blocks/commands.ts';
+import { saysFull } from '../../../../server/drivers/storage/lvm/commands.ts';
 import { deviceOf, idOf, logicalName, tagsFor } from '../../../../server/drivers/storage/lvm/names.ts';
 import { seededRandom } from '../../../support/random.ts';
 
@@ -34,6 +35,20 @@ const ids = [
   'custom/a+b',
   'custom/=41',
 ];
+
+test.each([
+  [
+    'WARNING: Thin pool lane/GantryThinPool is out of data space.\n  Cannot create new thin volume, free space in thin pool lane/GantryThinPool reached threshold.',
+    true,
+  ],
+  ['Volume group "lane" has insufficient free space (10 extents): 50 required.', true],
+  [
+    'WARNING: Thin pool lane/GantryThinPool is out of data space.\n  Logical volume lane/x contains a filesystem in use.',
+    false,
+  ],
+])('LVM that writes %j is full: %s', (text, isFull) => {
+  expect(saysFull(text)).toBe(isFull);
+});
 
 describe('names of logical volumes', () => {
   test.each(ids)('%s is found again by its name and tags, and LVM can have them', (id) => {
