@@ -115,9 +115,15 @@ describe('init', () => {
 });
 
 describe('completion', () => {
-  /** The completions of bash for the words, the last of which is incomplete; `gantry get` is a stub. */
+  /** The completions of bash for the words, the last of which is incomplete; `gantry completion NAME WORD` is a stub. */
   const offered = (script: string, ...words: readonly string[]): readonly string[] => {
-    const stub = `gantry() { [ "$1 $3 $4" = "get -o name" ] && printf '%s\\n' "$2"-one "$2"-two; }`;
+    const stub = `gantry() {
+      case "$1 $2 $3" in
+      'completion container '*) printf '%s\\n' container-one container-two ;;
+      'completion '*/*) printf '%s\\n' "\${3%%/*}/\${3%%/*}-one" "\${3%%/*}/\${3%%/*}-two" ;;
+      'completion address '*) printf '%s\\n' container/ profile/ ;;
+      esac
+    }`;
     const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
     const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
     return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
