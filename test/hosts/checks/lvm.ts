@@ -17,7 +17,7 @@ export const lvmChecks: readonly Check[] = [
       await host.run('modprobe dm_thin_pool; modprobe loop max_loop=64');
     },
   },
-  // `lvm pools` has run as a whole; the other groups have not yet.
+  // `lvm pools` and `lvm faults` have passed as a whole; the other groups have not run yet.
   ...['lvm pools', 'lvm faults', 'lvm, thin, ext4', 'lvm, thin, xfs', 'lvm, thin, btrfs', 'lvm, thick, ext4'].map(
     (group): Check => ({
       name: `the suite of storage drivers passes: ${group}`,
