@@ -29,22 +29,24 @@ export const startContainer = (context: Context<Link>, name: string): Promise<vo
 export const thawContainer = (context: Context<Link>, name: string): Promise<void> =>
   changeState(context, name, { action: 'unfreeze' });
 
-/** Stops cleanly within the time limit, then by force. A frozen container cannot shut down, so it is thawed first. */
-export async function stopContainer(
+type EndContainer = (
   context: Context<Link>,
-  { name, status }: Pick<Container, 'name' | 'status'>,
+  container: Pick<Container, 'name' | 'status'>,
   timeoutSeconds: number,
+) => Promise<void>;
+
+/** Stops cleanly within the time limit, then by force. */
+export const stopContainer: EndContainer = (...args) => endContainer('stop', ...args);
+
+/** Restarts in one request, which an ephemeral container survives: the server deletes it when it stops. Cleanly, then by force. */
+export const restartContainer: EndContainer = (...args) => endContainer('restart', ...args);
+
+/** A frozen container cannot shut down, so it is thawed first. */
+async function endContainer(
+  action: 'stop' | 'restart',
+  ...[context, { name, status }, timeoutSeconds]: Parameters<EndContainer>
 ): Promise<void> {
   if (isFrozen(status)) await thawContainer(context, name);
-  await endContainer(context, name, 'stop', timeoutSeconds);
-}
-
-async function endContainer(
-  context: Context<Link>,
-  name: string,
-  action: 'stop' | 'restart',
-  timeoutSeconds: number,
-): Promise<void> {
   if (timeoutSeconds > 0) {
     try {
       await changeState(context, name, { action, timeout: timeoutSeconds });
@@ -55,16 +57,6 @@ async function endContainer(
     }
   }
   await changeState(context, name, { action, force: true });
-}
-
-/** Restarts in one request, which an ephemeral container survives: the server deletes it when it stops. Cleanly, then by force. */
-export async function restartContainer(
-  context: Context<Link>,
-  { name, status }: Pick<Container, 'name' | 'status'>,
-  timeoutSeconds: number,
-): Promise<void> {
-  if (isFrozen(status)) await thawContainer(context, name);
-  await endContainer(context, name, 'restart', timeoutSeconds);
 }
 
 /** Waits in order. When the user wants to stop, waiting ends with a warning: the container exists anyway. */
