@@ -1,6 +1,6 @@
 // The members of one entry of `generators` in gantry.yaml: what sets are made for, and how each of them looks.
 import { Type, type Static } from 'typebox';
-import { caFile, duration, gitHosts, name, object, oneOf, optional, text, texts } from '../contract/words.ts';
+import { caFile, duration, gitHosts, name, object, oneOf, optional, prune, text, texts } from '../contract/words.ts';
 
 export const DirectoriesSchema = object(
   {
@@ -43,14 +43,8 @@ export const GeneratorSchema = object({
   directories: optional(DirectoriesSchema),
   pullRequests: optional(PullRequestsSchema),
   max: optional(Type.Integer({ minimum: 1, maximum: 5000 }), 'Most sets; beyond it none is added. Default 50.'),
-  prune: optional(
-    object({
-      max: optional(
-        Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,3}%$' })]),
-        'Most sets that go at once: a number or a share; default half, at least three. Beyond it none goes.',
-      ),
-      data: optional(Type.Boolean(), 'Also objects that hold data.'),
-    }),
+  prune: prune(
+    'Most sets that go at once: a number or a share; default half, at least three. Beyond it none goes.',
     'What a set that is gone owns is deleted from its hosts. Without it the objects stay.',
   ),
   set: Type.Record(Type.String(), Type.Unknown(), {

@@ -1,6 +1,6 @@
 // The schema of gantry.yaml, the config of a controller. read-config.ts checks what a schema cannot say.
 import { Type, type Static } from 'typebox';
-import { duration as durationText, name, object, oneOf, optional, text } from '../contract/words.ts';
+import { duration as durationText, name, object, oneOf, optional, prune, text } from '../contract/words.ts';
 import { GeneratorSchema } from './generator-schema.ts';
 import { ApprovalSchema } from '../tenancy/approval-schema.ts';
 import { HooksSchema } from './hook-schema.ts';
@@ -140,14 +140,8 @@ export const SetSchema = object({
     ),
     'Exceptions from mode for objects, paths or hosts; the last one that fits holds.',
   ),
-  prune: optional(
-    object({
-      max: optional(
-        Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,3}%$' })]),
-        'Most objects deleted at once: a number or a share.',
-      ),
-      data: optional(Type.Boolean(), 'Also objects that hold data.'),
-    }),
+  prune: prune(
+    'Most objects deleted at once: a number or a share.',
     'Objects that the set owns and no document declares are deleted. Without it they stay.',
   ),
   allow: optional(

@@ -35,6 +35,16 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
     description === undefined ? {} : { description },
   ) as TUnion<Literals<Words>>;
 
+/** What goes when it is no longer declared. `most`: what the maximum means. */
+export const prune = (most: string, description: string) =>
+  optional(
+    object({
+      max: optional(Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,3}%$' })]), most),
+      data: optional(Type.Boolean(), 'Also objects that hold data.'),
+    }),
+    description,
+  );
+
 export const gitHosts = ['github', 'gitlab', 'gitea'] as const;
 
 /** Certificates that a TLS connection accepts in addition to, or instead of, those of Node. */
