@@ -172,7 +172,7 @@ export function tunnelMark(mark: string, hash: string): string {
 
 /** Tunnel interfaces that we made for a network, also those no longer in its config. */
 export function ownTunnels(name: string, mark: string, links: readonly Link[]): Link[] {
-  // Those of the network `a-b` begin with `a-`, too.
+  // Tunnels of the network `a-b` begin with `a-`, too.
   const isOfLonger = (link: Link): boolean => link.master.startsWith(`${name}-`);
   return links.filter(
     (link) => link.name.startsWith(`${name}-`) && link.alias.startsWith(tunnelMark(mark, '')) && !isOfLonger(link),

@@ -33,7 +33,7 @@ function expectBefore(lines: readonly Line[], first: readonly string[], second: 
 const container = (name: string, manage: string, more = ''): string =>
   `kind: container\nname: ${name}\nprofiles: [small]\nsource: { type: image, alias: base }\n${more}manage: ${manage}\n`;
 
-describe('on a server', () => {
+describe('waves on a server', () => {
   let bench: Bench;
   beforeAll(async () => {
     bench = await openBench('sim');

@@ -168,7 +168,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     }
   });
 
-  describe('on the first server alone', () => {
+  describe('the first server alone', () => {
     const refresh = (name: string, source: string, more: object = {}) =>
       two.a.daemon.run('POST', '/1.0/containers', { name, source: { type: 'copy', source, refresh: true, ...more } });
 
