@@ -7,17 +7,18 @@ import { withRevert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
-import { converge, convergeRules, ownTunnels, type ConvergeDeps } from './converge.ts';
+import { converge, convergeRules, type ConvergeDeps } from './converge.ts';
 import { findDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { passDocker } from './docker-user.ts';
 import { renderFirewallRemoval, renderFirewall } from './firewall.ts';
 import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
-import { hostInterface, linkState, type Link } from './ip-commands.ts';
+import { hostInterface, linkState, withPorts, type Link } from './ip-commands.ts';
 import { openNetworkFiles, type NetworkFiles, type NetworkRecord } from './network-files.ts';
 import { readOvsBridge, removeOvsBridge, type Datapath } from './ovs-bridge.ts';
 import { hostHasIpv6 } from './sysctls.ts';
+import { mayHaveTunnels, ownTunnels } from './tunnels.ts';
 
 export interface BridgeNetworkDeps {
   /** State that outlives a reboot: leases, reservations, the applied config. May be private to root. */
@@ -132,10 +133,11 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
   const isForeign = link !== undefined && !(await isOwn(files, link, record));
   if (isForeign && record === undefined) return;
   await stopDnsmasq(files.pidFile(name));
-  const hadTunnels = Object.keys(record?.config ?? {}).some((key) => key.startsWith('tunnel.'));
-  const tunnels = hadTunnels ? ownTunnels(name, files.mark, await readLinks()) : [];
   const isSwitch = isOvs(record?.config);
-  if (isSwitch && !isForeign && (await readOvsBridge(name))?.mark === files.mark) await removeOvsBridge(name);
+  const ovsBridge = isSwitch ? await readOvsBridge(name) : undefined;
+  const links = mayHaveTunnels(record) ? withPorts(await readLinks(), name, ovsBridge?.ports ?? []) : [];
+  const tunnels = ownTunnels(name, files.mark, links);
+  if (!isForeign && ovsBridge?.mark === files.mark) await removeOvsBridge(name);
   const bridge = link === undefined || isForeign || isSwitch ? [] : [`link del dev ${name}`];
   await ipBatch(`remove the bridge of network ${name}`, [
     ...tunnels.map((tunnel) => `link del dev ${tunnel.name}`),

@@ -11,20 +11,13 @@ import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq
 import { passDocker } from './docker-user.ts';
 import { renderFirewall, renderRulesChange } from './firewall.ts';
 import { ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
-import {
-  addressCommands,
-  bridgeCommands,
-  memberCommands,
-  routeCommands,
-  tunnelCommands,
-  withPorts,
-  type Link,
-} from './ip-commands.ts';
+import { addressCommands, bridgeCommands, memberCommands, routeCommands, withPorts, type Link } from './ip-commands.ts';
 import { editLeases } from './dnsmasq/lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { bridgeArguments, makeOvsBridge, portArguments, readOvsBridge, type Datapath } from './ovs-bridge.ts';
 import { ovs } from '../openvswitch.ts';
 import { applySwitches } from './sysctls.ts';
+import { mayHaveTunnels, ownTunnels, tunnelLines } from './tunnels.ts';
 
 export interface ConvergeDeps {
   readonly files: NetworkFiles;
@@ -61,6 +54,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   checkMembers(plan, others);
   const record: NetworkRecord = {
     config: spec.config,
+    tunnels: plan.tunnels.length > 0 || mayHaveTunnels(before),
     acls: spec.acls ?? [],
     // Until the old members have left, both are remembered.
     external: [...new Set([...(before?.external ?? []), ...plan.external])],
@@ -79,7 +73,8 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   ]);
   signal?.throwIfAborted();
   await ensureDnsmasq(deps, plan, record, current === undefined);
-  await files.write(plan.name, { ...record, external: plan.external, creating: false });
+  const tunnels = plan.tunnels.length > 0;
+  await files.write(plan.name, { ...record, external: plan.external, tunnels, creating: false });
 }
 
 /** Waits for all, then throws the first error, so that nothing still runs while the caller undoes the changes. */
@@ -90,8 +85,7 @@ async function all(work: readonly Promise<void>[]): Promise<void> {
 }
 
 function needsLinks(plan: NetworkPlan, before: NetworkRecord | undefined): boolean {
-  const hadTunnels = Object.keys(before?.config ?? {}).some((key) => key.startsWith('tunnel.'));
-  return plan.external.length + plan.tunnels.length + (before?.external.length ?? 0) > 0 || hadTunnels;
+  return plan.external.length + plan.tunnels.length + (before?.external.length ?? 0) > 0 || mayHaveTunnels(before);
 }
 
 function checkMembers(plan: NetworkPlan, links: readonly Link[]): void {
@@ -166,19 +160,6 @@ async function staticRoutes(name: string, signal: AbortSignal | undefined): Prom
   return (await Promise.all([read('-4'), read('-6')])).flat();
 }
 
-export function tunnelMark(mark: string, hash: string): string {
-  return `${mark}:tunnel:${hash}`;
-}
-
-/** Tunnel interfaces that we made for a network, also those no longer in its config. */
-export function ownTunnels(name: string, mark: string, links: readonly Link[]): Link[] {
-  // Tunnels of the network `a-b` begin with `a-`, too.
-  const isOfLonger = (link: Link): boolean => link.master.startsWith(`${name}-`);
-  return links.filter(
-    (link) => link.name.startsWith(`${name}-`) && link.alias.startsWith(tunnelMark(mark, '')) && !isOfLonger(link),
-  );
-}
-
 async function tunnelChanges(
   plan: NetworkPlan,
   mark: string,
@@ -186,23 +167,7 @@ async function tunnelChanges(
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const device = plan.tunnels.length === 0 ? '' : await defaultDevice(plan, signal);
-  const wanted = plan.tunnels.map((tunnel) => {
-    const hash = createHash('sha256')
-      .update(JSON.stringify([tunnel, device, plan.mtu]))
-      .digest('hex')
-      .slice(0, 12);
-    return { tunnel, alias: tunnelMark(mark, hash) };
-  });
-  const fits = (link: Link): boolean =>
-    link.master === plan.name && wanted.some((entry) => entry.tunnel.link === link.name && entry.alias === link.alias);
-  const present = ownTunnels(plan.name, mark, links);
-  const kept = new Set(present.filter(fits).map((link) => link.name));
-  return [
-    ...present.filter((link) => !kept.has(link.name)).map((link) => `link del dev ${link.name}`),
-    ...wanted
-      .filter((entry) => !kept.has(entry.tunnel.link))
-      .flatMap((entry) => tunnelCommands(plan, entry.tunnel, device, entry.alias)),
-  ];
+  return tunnelLines(plan, mark, links, device);
 }
 
 async function defaultDevice(plan: NetworkPlan, signal: AbortSignal | undefined): Promise<string> {

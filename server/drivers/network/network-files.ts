@@ -16,6 +16,8 @@ export interface NetworkRecord {
   readonly acls?: readonly NamedAcl[];
   /** Host interfaces that we made members of the bridge. */
   readonly external: readonly string[];
+  /** Links of tunnels may exist, also of a config before this one. Absent in records of earlier releases. */
+  readonly tunnels?: boolean;
   readonly hosts: readonly NetworkHost[];
   /** The bridge is about to be made and may lack its mark. */
   readonly creating: boolean;

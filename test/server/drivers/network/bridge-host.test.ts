@@ -253,6 +253,13 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     const before = await index();
     await up(tunnels);
     expect(await index()).toBe(before);
+    // Releases before this one named no network in the alias.
+    const alias = async (): Promise<string> => /alias (\S+)/.exec(await show('u'))?.[1] ?? '';
+    const named = await alias();
+    expect(named).toMatch(new RegExp(`:${name}$`));
+    await ip('link', 'set', 'dev', `${name}-u`, 'alias', named.slice(0, named.lastIndexOf(':')));
+    await up(tunnels);
+    expect([await index(), await alias()]).toEqual([before, named]);
     await up({ ...tunnels, 'tunnel.u.remote': '198.18.213.3' });
     expect(await show('u')).toMatch(/remote 198.18.213.3/);
     await up();
@@ -343,6 +350,15 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     driver = harness.open();
     await up(all);
     expect(await whole()).toEqual(before);
+  });
+
+  test('a crash between the record of a config without tunnels and their removal leaves none of them', async () => {
+    await up({ 'tunnel.u.protocol': 'vxlan', 'tunnel.u.local': '198.18.213.1', 'tunnel.u.remote': '198.18.213.2' });
+    const file = joinPath(harness.dir, name, 'network.json');
+    const recorded = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...recorded, config }));
+    await up();
+    expect(await harness.remains(name)).not.toContain(`link ${name}-u`);
   });
 
   test('a tunnel that cannot be made leaves the network without half of it', async () => {
