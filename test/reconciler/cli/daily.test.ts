@@ -123,6 +123,28 @@ describe('delete', () => {
     await ok(['delete', 'db', '-y']);
   });
 
+  test('a pattern leaves out what cannot be deleted: interfaces of the host, default objects and the notes of sets', async () => {
+    await begin();
+    for (const name of ['spare1', 'spare2']) {
+      await daemon.call('POST', '/1.0/networks', {
+        name,
+        type: 'bridge',
+        config: { 'ipv4.address': 'none', 'ipv6.address': 'none' },
+      });
+      await daemon.call('POST', '/1.0/profiles', { name });
+    }
+    const { code, stdout, stderr } = await gantry(['delete', 'network/*', 'profile/*e*']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.match(/^\S+/gm)?.toSorted()).toEqual([
+      'network/spare1',
+      'network/spare2',
+      'profile/spare1',
+      'profile/spare2',
+    ]);
+    const named = await gantry(['delete', 'network/eth0']);
+    expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('eth0')]);
+  });
+
   test('a protected container is refused with exit code 4', async () => {
     writeFileSync(manifest, stack(container('kept', 'state: stopped\nmanage: { protect: true }\n')));
     await ok(['apply', '-f', manifest, '-y']);
@@ -356,6 +378,16 @@ describe('a name that the verb does not take', () => {
     ['info own/before', /gantry snapshot show own\/before/],
     ['info profile/small', /is no container: gantry info takes containers only.*gantry show profile\/small/],
     ['stop network/br0', /is no container: gantry stop takes containers only/],
+    ['logs profile/small', /is no container: gantry logs takes containers only/],
+    ['shell profile/small', /is no container: gantry shell takes containers only/],
+    ['port-forward profile/small 80', /is no container: gantry port-forward takes containers only/],
+    ['exec profile/small true', /is no container: gantry exec takes containers only/],
+    ['console profile/small', /is no container: gantry console takes containers only/],
+    ['list profile/small', /is no container: gantry list takes containers only/],
+    ['top profile/small', /is no container: gantry top takes containers only/],
+    ['wait profile/small --for running', /is no container: gantry wait takes containers only/],
+    ['snapshot list profile/small', /is no container: gantry snapshot list takes containers only/],
+    ['logs own/before', /own is no kind/],
     ['start own/before', /own is no kind/],
     ['set own/before a=b', /own is no kind/],
     ['show own', /"own" is not KIND\/NAME, such as container\/own/],

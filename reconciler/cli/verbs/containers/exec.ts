@@ -6,7 +6,7 @@ import { exitCodeOfCommand, type ExitCode } from '../../errors/exit-codes.ts';
 import type { CliIo } from '../../output/process-io.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { parseNumber, parsePairs } from '../../flags/parse-values.ts';
+import { parseContainer, parseNumber, parsePairs } from '../../flags/parse-values.ts';
 import type { ExecOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
@@ -16,9 +16,9 @@ import { refuseMissing } from '../../errors/missing-object.ts';
 const interruptSignal = 2;
 
 export const exec: Run<ExecOptions> = async (context, words) => {
-  const [name, ...command] = words;
-  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME COMMAND...');
-  return runInside(context, name, command, context.options);
+  const [word, ...command] = words;
+  if (word === undefined || command.length === 0) throw usageError('usage: gantry exec NAME COMMAND...');
+  return runInside(context, parseContainer(word, 'gantry exec'), command, context.options);
 };
 
 type ExecFlags = Pick<ExecOptions, 'tty' | 'env' | 'cwd' | 'user' | 'group'>;
@@ -82,8 +82,9 @@ function reportUnrunnable({ stderr }: CliIo, name: string, command: string, code
 }
 
 export const attachConsole: Run<HostOptions> = async (context, words) => {
-  const [name] = words;
-  if (name === undefined || words.length > 1) throw usageError('usage: gantry console NAME');
+  const [word] = words;
+  if (word === undefined || words.length > 1) throw usageError('usage: gantry console NAME');
+  const name = parseContainer(word, 'gantry console');
   const { io } = context;
   const isTerminal = io.stdin.isTTY === true;
   if (isTerminal) context.note('To detach, press Ctrl-a, then q.');

@@ -11,6 +11,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
+import { parseContainer } from '../../flags/parse-values.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
@@ -42,8 +43,8 @@ export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text 
   });
 };
 
-export const listSnapshots: Run<HostOptions> = async (context, [container = '']) => {
-  if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
+export const listSnapshots: Run<HostOptions> = async (context, [word = '']) => {
+  const container = parseContainer(word, 'gantry snapshot list', 'gantry snapshot show');
   await withClient(context, async (client) => {
     const snapshots = await readSnapshots(client, container, context.stop);
     if (context.isJson) return context.jsonObjects(snapshots);

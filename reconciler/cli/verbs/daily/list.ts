@@ -5,6 +5,7 @@ import { defaultProject } from '../../../../server/api/project/project-names.ts'
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { filterLive, objectSelector } from '../../flags/label-options.ts';
+import { parseContainer } from '../../flags/parse-values.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { answersOf, failureCode } from '../../hosts/ask-hosts.ts';
@@ -65,7 +66,7 @@ export const listContainers: Run<ListOptions> = async (context, words, fleet) =>
 function select(words: readonly string[], listed: readonly Listed[]): readonly Listed[] {
   const named = listed.map((one) => ({ ...one, kind: one.row.kind, name: one.row.name }));
   return selectObjects(
-    words.map((word) => (word.includes('/') ? word : `container/${word}`)),
+    words.map((word) => `container/${parseContainer(word, 'gantry list')}`),
     named,
   );
 }

@@ -7,7 +7,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
-import { parseNumber } from '../../flags/parse-values.ts';
+import { parseContainer, parseNumber } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { LogsOptions } from './daily-verbs.ts';
@@ -16,7 +16,7 @@ import { refuseMissing } from '../../errors/missing-object.ts';
 const pollMs = 500;
 
 export const logs: Run<LogsOptions> = async (context, [word = '']) => {
-  const name = word.replace(/^container\//, '');
+  const name = parseContainer(word, 'gantry logs');
   const { follow, tail, log } = context.options;
   const lines = parseNumber('--tail', tail);
   return withClient(context, async (client) => {

@@ -8,6 +8,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { notRunning } from '../../errors/not-running.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
+import { parseContainer } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
 import type { PortForwardOptions } from './daily-verbs.ts';
@@ -28,7 +29,7 @@ export const carrier = [
 ].join('\n');
 
 export const portForward: Run<PortForwardOptions> = async (context, [word = '', ...texts]) => {
-  const name = word.replace(/^container\//, '');
+  const name = parseContainer(word, 'gantry port-forward');
   const ports = texts.map(parsePorts);
   const address = context.options.address ?? '127.0.0.1';
   return withClient(context, async (client) => {

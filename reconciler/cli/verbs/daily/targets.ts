@@ -1,6 +1,7 @@
 // Finds the live objects that a command line names, on one host or several, and performs one action on each.
 import { kinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { notesProfile } from '../../../core/kinds/notes-profile.ts';
 import { codeOf, messageOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -108,7 +109,9 @@ async function listTargets(
   const { config } = (await client.server(signal)).metadata;
   const lists = wanted.map(async (kind) => {
     const objects: readonly object[] = await client.list(kind, signal);
-    return objects.map((live): Target => {
+    const isMeant = (live: object): boolean =>
+      isMatchedByPatterns(kind, live) || words.includes(`${kind}/${nameOfObject(kind, live)}`);
+    return objects.filter(isMeant).map((live): Target => {
       const name = nameOfObject(kind, live);
       const { status } = live as { readonly status?: string };
       return {
@@ -121,6 +124,13 @@ async function listTargets(
     });
   });
   return (await Promise.all(lists)).flat();
+}
+
+/** A pattern leaves out what exists on every server and cannot be deleted, and the notes of sets: only their name selects them. */
+function isMatchedByPatterns(kind: KindName, live: object): boolean {
+  if (kind === 'network') return (live as { readonly managed?: boolean }).managed !== false;
+  if (kind !== 'profile' && kind !== 'project') return true;
+  return !['default', notesProfile].includes(nameOfObject(kind, live));
 }
 
 const order = Object.keys(kinds).reverse();

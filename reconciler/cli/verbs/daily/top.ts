@@ -5,7 +5,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { parseDuration } from '../../flags/parse-values.ts';
+import { parseContainer, parseDuration } from '../../flags/parse-values.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { paintFor } from '../../output/paint.ts';
 import { canRepaint } from '../../output/process-io.ts';
@@ -35,16 +35,17 @@ const clear = '\u001b[H\u001b[J';
 
 export const top: Run<TopOptions> = async (context, words) => {
   const { options, io, stop } = context;
+  const wanted = words.map((word) => `container/${parseContainer(word, 'gantry top')}`);
   const intervalMs = parseDuration('--interval', options.interval) ?? defaultMs;
   if (intervalMs < 100) throw usageError('--interval is at least 100ms');
   const repeats = options.once !== true && !context.isJson && canRepaint(io.env, io.stdout);
   // Nothing is in progress that Ctrl-C would have to finish.
   context.takeAnnouncements();
   return withClient(context, async (client) => {
-    let last = await read(context, client, words);
+    let last = await read(context, client, wanted);
     for (;;) {
       await pause(intervalMs, stop);
-      const now = await read(context, client, words);
+      const now = await read(context, client, wanted);
       if (repeats) io.raw.stdout.write(clear);
       show(context, usesBetween(last, now));
       await io.flush();
@@ -54,14 +55,13 @@ export const top: Run<TopOptions> = async (context, words) => {
   });
 };
 
-async function read({ io, stop }: Context, client: Client, words: readonly string[]): Promise<Reading> {
+async function read({ io, stop }: Context, client: Client, wanted: readonly string[]): Promise<Reading> {
   const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
   const { metadata } = await client.http.send<readonly (Container & Partial<Pick<ContainerFull, 'state'>>)[] | null>(
     call,
     stop,
   );
   const all = (metadata ?? []).map(({ name, state }) => ({ kind: 'container' as const, name, state }));
-  const wanted = words.map((word) => (word.includes('/') ? word : `container/${word}`));
   const running = selectObjects(wanted, all).flatMap(({ name, state }) =>
     state !== undefined && state !== null && state.pid > 0 ? [[name, state] as const] : [],
   );

@@ -10,7 +10,7 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import type { WaitOptions } from './object-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
-import { parseAddress } from '../../flags/parse-values.ts';
+import { parseContainer } from '../../flags/parse-values.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, ExpiredError, usageError } from '../../errors/usage-error.ts';
@@ -65,13 +65,7 @@ async function hold(context: Context, client: Client, name: string, condition: W
   }
 }
 
-function containerOf(text: string): string {
-  if (!text.includes('/')) return text;
-  const address = parseAddress(text);
-  if (!address.startsWith('container/'))
-    throw usageError(`${address} is not a container: only containers can be waited for`);
-  return address.slice('container/'.length);
-}
+const containerOf = (text: string): string => parseContainer(text, 'gantry wait');
 
 /** The waits of the manifests; without names, of all containers that should run. Named containers need no manifest. */
 async function declared(context: Context<WaitOptions>, names: readonly string[]): Promise<readonly ContainerWait[]> {
