@@ -12,6 +12,8 @@ export interface OwnersNow {
   readonly maps: readonly IdMap[];
   /** The first of `maps` is a guess. */
   readonly unrecorded: boolean;
+  /** A shift was cut off: each file may have ids of any of `maps`, whatever the top directory has. */
+  readonly unfinished?: boolean;
 }
 
 export interface OwnersPlan {
@@ -26,12 +28,13 @@ export interface OwnersPlan {
 /** `to` is the container's map, empty = privileged. Between two maps files pass through the ids that the container sees, which no other map
  *  contains: after a crash in between, each file shows what is left to do. */
 export function planOwners(now: OwnersNow, to: IdMap, canMap: boolean): OwnersPlan {
-  const { owner, maps, unrecorded } = now;
+  const { owner, maps, unrecorded, unfinished = false } = now;
   const [recorded = []] = maps;
-  const isDone = owner === hostRootIds(to).uid && (unrecorded || sameMap(recorded, to));
+  const isDone = !unfinished && owner === hostRootIds(to).uid && (unrecorded || sameMap(recorded, to));
   if (isDone && to.length > 0) return { takeOut: [] };
   const inMaps = maps.filter((map) => map.length > 0);
-  const isPlain = (unrecorded || recorded.length === 0) && !inMaps.some((map) => holdsHostId(map, 'uid', owner));
+  const looksPlain = (unrecorded || recorded.length === 0) && !inMaps.some((map) => holdsHostId(map, 'uid', owner));
+  const isPlain = !unfinished && looksPlain;
   if (canMap) return { takeOut: isPlain ? [] : inMaps, ...(to.length === 0 ? {} : { through: to }) };
   const takeOut = inMaps.filter((map) => !sameMap(map, to) && !(unrecorded && isPlain));
   return to.length === 0 ? { takeOut } : { takeOut, putIn: to };

@@ -23,6 +23,7 @@ import { mapText, planOwners } from '../idmap/file-owners.ts';
 import { makeNode, nodeMount, removeNodes } from './device-nodes.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { canMountMapped, mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
+import { readShiftMark } from '../idmap/shift-mark.ts';
 import { shiftOwnership } from '../idmap/shift-ownership.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -114,13 +115,16 @@ export async function mapFor(
   signal: AbortSignal,
 ): Promise<readonly IdMapEntry[] | undefined> {
   const { source, fileMaps, fixed } = files;
-  const maps = fileMaps ?? [await hostIdMap()];
+  const mark = await readShiftMark(source);
+  const marked = mark.maps ?? [];
+  const maps = [...(fileMaps ?? (marked.length === 0 ? [await hostIdMap()] : [])), ...marked];
   const canMap = await canMapAt(deps, source);
   // A record made where files are mapped at the mount says nothing about files here.
   const now = {
     owner: ownerOf(run, source),
     maps,
     unrecorded: fileMaps === undefined || deps.rootfsIdmapped !== canMap,
+    unfinished: mark.maps !== undefined,
   };
   const { takeOut, putIn, through } = planOwners(now, run.idmap, canMap);
   const changes = [
@@ -133,11 +137,14 @@ export async function mapFor(
     const reason = `the files in ${source} would have to be shifted from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${obstacle}`;
     throw new DriverError('Failed', `Files cannot be shifted to the ids of container "${run.name}"`, new Error(reason));
   }
-  for (const { from, to } of changes) {
-    const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
-    deps.log.info('shifting files to other ids', what);
-    await shiftOwnership(source, from, to, signal);
-  }
+  if (changes.length === 0 && mark.maps === undefined) return through;
+  await mark.during([...takeOut, ...(putIn === undefined ? [] : [putIn])], async () => {
+    for (const { from, to } of changes) {
+      const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
+      deps.log.info('shifting files to other ids', what);
+      await shiftOwnership(source, from, to, signal);
+    }
+  });
   return through;
 }
 
