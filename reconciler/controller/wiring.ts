@@ -2,7 +2,7 @@
 // sets wait for sets, all stop while another controller is active.
 import type { Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
-import { durationMs } from '../core/text/durations.ts';
+import { durationMs } from '../../server/api/text/durations.ts';
 import { defaultIntervalMs } from './config/read-set.ts';
 import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
 import type { DigestSeal } from './decide/set-state.ts';

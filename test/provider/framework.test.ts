@@ -295,7 +295,9 @@ describe('other calls', () => {
   });
 
   test('Durations are parsed', () => {
-    expect(['90s', '5m', '1h30m', '50ms'].map(parseDuration)).toEqual([90_000, 300_000, 5_400_000, 50]);
-    for (const wrong of ['', '5', 'm', '-5m', '0s', '5 m', '1d']) expect(parseDuration(wrong), wrong).toBeUndefined();
+    expect(['90s', '5m', '1h30m', '50ms', '1d'].map(parseDuration)).toEqual([
+      90_000, 300_000, 5_400_000, 50, 86_400_000,
+    ]);
+    for (const wrong of ['', '5', 'm', '-5m', '0s', '5 m', '1w']) expect(parseDuration(wrong), wrong).toBeUndefined();
   });
 });

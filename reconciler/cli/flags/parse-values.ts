@@ -1,5 +1,6 @@
 // Parses the texts of flags and arguments: addresses, variables, numbers, durations. Pure; wrong values are usage errors.
 import { kindNames, kindOfWord } from '../../../server/api/kinds.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import type { Address } from '../../core/documents/document.ts';
 import { usageError } from '../errors/usage-error.ts';
 
@@ -62,15 +63,11 @@ export function parseNumber(flag: string, text: string | undefined): number | un
   return text === undefined ? undefined : Number(text);
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** `90s`, `5m`, `1h30m`, or bare seconds. */
+/** `90s`, `5m`, `1h30m`, `2d`, or bare seconds. */
 export function parseDuration(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
-    throw usageError(`${flag} ${JSON.stringify(text)} is not a duration such as 90s, 5m or 1h30m`);
-  }
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
+  const found = durationMs(text);
+  if (found === undefined)
+    throw usageError(`${flag} ${JSON.stringify(text)} is not a duration such as 90s, 5m, 1h30m or 2d`);
+  return found;
 }

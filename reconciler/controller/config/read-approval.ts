@@ -1,5 +1,5 @@
 // Reads which changes of a set need approval, by its own rule and that of its tenant.
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import type { WrittenApproval } from '../tenancy/approval-schema.ts';
 import { approvalLevels, type ApprovalRule } from './config.ts';
 import type { Report } from './report.ts';

@@ -3,7 +3,7 @@ import { dirname, resolve, sep } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';

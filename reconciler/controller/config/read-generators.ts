@@ -2,7 +2,7 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { parseHostPattern } from '../../core/documents/host-pattern.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import { generatorKinds, type PullRequestsConfig } from './generator-schema.ts';
 import type { ReadGenerated } from './config.ts';
 import { pushable } from './check-names.ts';

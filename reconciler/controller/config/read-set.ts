@@ -17,7 +17,7 @@ import {
   type Windows,
 } from './config.ts';
 import type { Report } from './report.ts';
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import { readApproval } from './read-approval.ts';
 import { readSecrets } from './read-secrets.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
@@ -251,7 +251,7 @@ export class SetReader {
     if (value === undefined) return otherwise;
     const found = durationMs(value);
     if (found === undefined) {
-      this.#wrong(path, `must be a duration such as 90s, 5m or 1h30m, is ${JSON.stringify(value)}`);
+      this.#wrong(path, `must be a duration such as 90s, 5m, 1h30m or 2d, is ${JSON.stringify(value)}`);
       return otherwise;
     }
     if (found < least || found > max)

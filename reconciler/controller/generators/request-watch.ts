@@ -1,6 +1,6 @@
 // Polls a git server for the open pull requests of a generator, on an interval and after a webhook of its source.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
 import { Alarm } from '../sets/on-host/alarm.ts';
 import { readRequests } from './read-requests.ts';

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
-import { durationMs } from '../../core/text/durations.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import { withoutTexts } from '../sources/git/explain-git.ts';
 import type { Delivery, Notice, Notifier } from './notice.ts';
 import { noticeKinds, type NotificationEntry } from './notify-schema.ts';

@@ -1,7 +1,7 @@
 // The members of one entry of `notifications` in gantry.yaml. Paths of files are relative to that file.
 import { Type, type Static } from 'typebox';
 import { caFile, gitHosts, object, oneOf, optional, text, texts } from '../contract/words.ts';
-import { durationPattern } from '../../core/text/durations.ts';
+import { durationPattern } from '../../../server/api/text/durations.ts';
 import { ObjectName } from '../sources/source-schema.ts';
 
 const secretUrl = {

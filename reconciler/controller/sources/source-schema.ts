@@ -1,7 +1,7 @@
 // The members of one entry of `sources` in gantry.yaml. Paths of files are relative to that file.
 import { Type, type Static } from 'typebox';
 import { caFile, gitHosts, object, oneOf, optional, text } from '../contract/words.ts';
-import { durationPattern } from '../../core/text/durations.ts';
+import { durationPattern } from '../../../server/api/text/durations.ts';
 
 export const Duration = Type.Union([Type.String({ pattern: durationPattern }), Type.Number({ minimum: 0 })]);
 export const ObjectName = Type.String({ pattern: '^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$' });

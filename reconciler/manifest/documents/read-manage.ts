@@ -1,5 +1,6 @@
 // Reads the `manage:` block of a document, whose shape the schema has checked.
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
+import { durationMs } from '../../../server/api/text/durations.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { waitNames } from '../../../server/api/documents/manage-schema.ts';
 import { isKindName, kindNames } from '../../../server/api/kinds.ts';
@@ -135,16 +136,14 @@ function readPlace(text: string, path: string, findings: Finding[]): { readonly 
   return { ...(colon === -1 ? {} : { host: text.slice(0, colon).replace(/^\[(.*)\]$/, '$1') }), port };
 }
 
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const longestMs = 24 * 3_600_000;
 
-/** `90s`, `5m`; a number is seconds. */
+/** `90s`, `5m`, `1h30m`; a number is seconds. */
 export function readDuration(value: Json | undefined, otherwise: number, path: string, findings: Finding[]): number {
   if (value === undefined || value === null) return otherwise;
-  const match = /^([0-9]{1,9})(ms|s|m|h)?$/.exec(asText(value));
-  const durationMs = Number(match?.[1] ?? 0) * (unitsMs[match?.[2] ?? 's'] ?? 0);
-  if (match !== null && durationMs > 0 && durationMs <= longestMs) return durationMs;
-  const text = 'must be a time of at most 24h such as 90s, 5m or 1h';
+  const foundMs = durationMs(asText(value)) ?? 0;
+  if (foundMs > 0 && foundMs <= longestMs) return foundMs;
+  const text = 'must be a time of at most 24h such as 90s, 5m or 1h30m';
   findings.push(wrong('bad-value', path, text));
   return otherwise;
 }

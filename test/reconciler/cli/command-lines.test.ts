@@ -296,8 +296,8 @@ describe('arguments', () => {
     expect(parseAddress('image_alias/debian/12')).toBe('image_alias/debian/12');
     expect(() => parseAddress('web')).toThrow(/KIND\/NAME/);
     expect(parsePairs('--var', ['a=b=c'])).toEqual({ a: 'b=c' });
-    expect(['90s', '5m', '1h30m', '15'].map((text) => parseDuration('--timeout', text))).toEqual([
-      90_000, 300_000, 5_400_000, 15_000,
+    expect(['90s', '5m', '1h30m', '15', '2d'].map((text) => parseDuration('--timeout', text))).toEqual([
+      90_000, 300_000, 5_400_000, 15_000, 172_800_000,
     ]);
     for (const endless of ['99999999999999h', '99999999999999'])
       expect(() => parseDuration('--for', endless)).toThrow(/is not a duration/);

@@ -112,7 +112,7 @@ describe('a problem is reported with its line', () => {
 `);
     expect(found).toEqual([
       '7: sets.0.path must lie within the source',
-      '8: sets.0.interval must be a duration such as 90s, 5m or 1h30m, is "soon"',
+      '8: sets.0.interval must be a duration such as 90s, 5m, 1h30m or 2d, is "soon"',
       expect.stringContaining('11: sets.0.windows.allow.0.cron has "99" for the minute'),
       '12: sets.0.windows.allow.1.timezone names no time zone: "Mars/Olympus"',
       expect.stringContaining('12: sets.0.windows.allow.1.duration must be from 60s'),

@@ -131,11 +131,16 @@ manage:
     const waits = async (list: string): Promise<unknown> =>
       (await first(`kind: container\nname: c\nmanage: { wait: ${list} }\n`)).manage.wait;
     const timeoutMs = 60_000;
-    expect(await waits('[ipv6, { ipv6: eth0 }, cloud_init, { cloud_init: true, timeout: 10m }]')).toEqual([
+    expect(
+      await waits(
+        '[ipv6, { ipv6: eth0 }, cloud_init, { cloud_init: true, timeout: 1h30m }, { ipv4: true, timeout: 1d }]',
+      ),
+    ).toEqual([
       { type: 'ipv6', timeoutMs },
       { type: 'ipv6', nic: 'eth0', timeoutMs },
       { type: 'cloud-init', timeoutMs },
-      { type: 'cloud-init', timeoutMs: 600_000 },
+      { type: 'cloud-init', timeoutMs: 5_400_000 },
+      { type: 'ipv4', timeoutMs: 86_400_000 },
     ]);
     expect(await waits('[{ exec: [sleep, 5] }, { file: /run/ready }]')).toEqual([
       { type: 'exec', command: ['sleep', '5'], timeoutMs },

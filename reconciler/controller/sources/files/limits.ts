@@ -1,5 +1,5 @@
 // The limits of a source with their defaults.
-import { durationMs } from '../../../core/text/durations.ts';
+import { durationMs } from '../../../../server/api/text/durations.ts';
 import { SourceError } from '../source.ts';
 import type { SourceLimits } from '../source-schema.ts';
 

@@ -39,6 +39,20 @@ test.each([
   expect(await suspended(object)).toEqual({ code: 0, stderr: '', addresses: [address] });
 });
 
+test.each([
+  ['2d', 172_800_000],
+  ['1d12h', 129_600_000],
+  ['999999999d', 36_525 * 86_400_000],
+])('--for %s is a time from now, as in gantry.yaml', async (written, expectedMs) => {
+  const words = ['suspend', 'web', '--reason', 'test', '--for', written];
+  const before = Date.now();
+  const { code, stderr } = await cli(['controller', ...words, '--url', http.listener.url, '--token-file', tokenFile]);
+  expect([code, stderr]).toEqual([0, '']);
+  const [{ request } = { request: {} }] = http.controller.asked;
+  const forMs = Date.parse((request as { until: string }).until) - before;
+  expect(Math.abs(forMs - expectedMs)).toBeLessThan(60_000);
+});
+
 test('an object that the set does not have is reported, and an unknown kind is refused', async () => {
   expect(await suspended('pool/fast')).toEqual({
     code: 0,
