@@ -9,6 +9,7 @@ import { SourceError } from '../sources/source.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 const maxPages = 20;
+const maxReadings = 5;
 const perPage = 50;
 
 const Repository = Type.Union([Type.Object({ full_name: Type.String() }), Type.Null()]);
@@ -56,21 +57,15 @@ export async function readRequests(
   const authorization = await authorizationOf(credentials, absolute);
   const dispatcher = await dispatcherFor(credentials, absolute);
   try {
-    const found = new Map<number, Request>();
-    for (let page = 1; ; page += 1) {
+    const found = await readAll(async (page) => {
       const headers = { accept: 'application/json', 'user-agent': 'gantry' };
       const response = await get(urlOf(config, page), { what, authorization, headers, dispatcher }, signal);
-      const requests = requestsOf(
-        config,
-        parsed((await bodyText(response, maxBytes, what)).toString('utf8'), what),
-        what,
-      );
-      for (const one of requests) found.set(one.number, one);
+      const text = (await bodyText(response, maxBytes, what)).toString('utf8');
+      const requests = requestsOf(config, parsed(text, what), what);
       // A server may allow fewer on a page than were asked for.
-      if (requests.length < perPage && !/;\s*rel="?next\b/.test(response.headers.get('link') ?? '')) break;
-      if (page === maxPages)
-        throw new SourceError('limit', `${what}: there are more than ${maxPages * perPage} requests`);
-    }
+      const isLast = requests.length < perPage && !/;\s*rel="?next\b/.test(response.headers.get('link') ?? '');
+      return { requests, isLast };
+    }, what);
     return [...found.values()]
       .filter((one) => one.isOwn && isUsable(one) && labels.every((label) => one.labels.includes(label)))
       .sort((a, b) => a.number - b.number)
@@ -79,6 +74,41 @@ export async function readRequests(
     await dispatcher.close();
   }
 }
+
+interface Page {
+  readonly requests: readonly Request[];
+  readonly isLast: boolean;
+}
+
+/**
+ * A request that closes between the reads of two pages moves the first of the next page onto the one that was read: that one is open and
+ * in no answer. Several pages are read until two readings in a row hold the same requests.
+ */
+async function readAll(read: (page: number) => Promise<Page>, what: string): Promise<ReadonlyMap<number, Request>> {
+  let before: ReadonlyMap<number, Request> | undefined;
+  for (let reading = 1; reading <= maxReadings; reading += 1) {
+    const { found, isOnePage } = await readPages(read, what);
+    if (isOnePage || (before !== undefined && hasSame(before, found))) return found;
+    before = found;
+  }
+  throw new SourceError('unreachable', `${what}: the list of requests changes while it is read`);
+}
+
+async function readPages(
+  read: (page: number) => Promise<Page>,
+  what: string,
+): Promise<{ readonly found: ReadonlyMap<number, Request>; readonly isOnePage: boolean }> {
+  const found = new Map<number, Request>();
+  for (let page = 1; page <= maxPages; page += 1) {
+    const { requests, isLast } = await read(page);
+    for (const one of requests) found.set(one.number, one);
+    if (isLast) return { found, isOnePage: page === 1 };
+  }
+  throw new SourceError('limit', `${what}: there are more than ${maxPages * perPage} requests`);
+}
+
+const hasSame = (one: ReadonlyMap<number, unknown>, other: ReadonlyMap<number, unknown>): boolean =>
+  one.size === other.size && [...one.keys()].every((number) => other.has(number));
 
 const apis = { github: 'https://api.github.com', gitlab: 'https://gitlab.com/api/v4', gitea: '' } as const;
 

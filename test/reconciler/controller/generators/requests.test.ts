@@ -64,11 +64,31 @@ describe('open requests', () => {
     const found = await read();
     expect(found).toHaveLength(50);
     expect(found[4]).toEqual({ number: '5', slug: 'feature-nr-5', commit, branch: 'feature/Nr_5' });
-    expect(asked.map(({ url }) => url)).toEqual([
+    const pages = [
       '/repos/team/shop/pulls?state=open&limit=50&page=1',
       '/repos/team/shop/pulls?state=open&limit=50&page=2',
-    ]);
+    ];
+    expect(asked.map(({ url }) => url)).toEqual([...pages, ...pages]);
     expect(asked[0]?.authorization).toBe('Bearer a token of the generator');
+  });
+
+  test('stay open when another one closes between the reads of two pages, and the closed one does not count', async () => {
+    let open = Array.from({ length: 60 }, (_, at) => pull(at + 1, `branch-${at + 1}`));
+    let reads = 0;
+    answer = (page) => {
+      const text = JSON.stringify(open.slice((page - 1) * 50, page * 50));
+      if (++reads === 1) open = open.filter(({ number }) => number !== 7);
+      return text;
+    };
+    const numbers = (await read()).map(({ number }) => number);
+    expect([numbers.includes('51'), numbers.includes('7'), numbers.length]).toEqual([true, false, 59]);
+  });
+
+  test('are unknown while the list changes at every reading', async () => {
+    let reads = 0;
+    answer = () =>
+      JSON.stringify(Array.from({ length: ++reads % 2 === 1 ? 50 : 1 }, (_, at) => pull(reads * 100 + at, 'a')));
+    await expect(read()).rejects.toThrow('the list of requests changes while it is read');
   });
 
   test('come from all pages of a server that allows fewer on a page', async () => {
