@@ -69,6 +69,22 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     const program = address.includes(':') ? 'ping6' : 'ping';
     return (await client.run(['busybox', program, '-c', '1', '-W', '1', address], [0, 1])).code === 0;
   };
+  /** Waits until the client reaches an address; a failure shows what IPv6 of client, host and outside machine looks like. */
+  async function reaches(client: Netns, address: string): Promise<void> {
+    try {
+      await until(() => canPing(client, address));
+    } catch (error) {
+      const lists = ['addr', 'route', 'neigh'].map((list) => ['-6', list]);
+      const inside = clients.map(async (each) => [
+        each.netns,
+        ...(await Promise.all(lists.map(async (list) => (await each.run(['ip', ...list])).stdout))),
+      ]);
+      const onHost = lists.map((list) => ip(...list));
+      const rules = exec(['nft', 'list', 'ruleset']).then(({ stdout }) => stdout);
+      const seen = [...(await Promise.all(inside)).flat(), 'host', ...(await Promise.all([...onHost, rules]))];
+      throw new Error(`${address} does not answer:\n${seen.join('\n')}`, { cause: error });
+    }
+  }
 
   test('ipv4.nat masquerades what leaves the network, in either order', async () => {
     await outsideMachine();
@@ -137,7 +153,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     await client.request();
     await until(async () => (await client.run(['ip', '-6', 'route', 'show', 'default'])).stdout !== '');
     expect(await canPing(client, '198.18.213.2')).toBe(true);
-    await until(() => canPing(client, 'fd42:ffff:213::2'));
+    await reaches(client, 'fd42:ffff:213::2');
     await up(nat);
     expect(await canPing(client, '198.18.213.2')).toBe(false);
     expect(await canPing(client, 'fd42:ffff:213::2')).toBe(false);
@@ -158,7 +174,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     await until(async () => (await client.ipv6()).length > 0);
     await until(async () => (await client.run(['ip', '-6', 'route', 'show', 'default'])).stdout !== '');
     // Duplicate address detection of the client takes a second or two.
-    await until(() => canPing(client, 'fd42:ffff:213::2'));
+    await reaches(client, 'fd42:ffff:213::2');
     await up({ 'ipv6.address': `${ipv6}::1/64`, 'ipv6.nat': 'false' });
     expect(await canPing(client, 'fd42:ffff:213::2')).toBe(false);
   });
