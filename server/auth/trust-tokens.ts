@@ -5,6 +5,10 @@ export interface TrustGrant {
   readonly name: string;
   /** The only projects that its client may use; absent: everything. */
   readonly projects?: readonly string[];
+  /** Projects without effect until the certificate is restricted. */
+  readonly listed?: readonly string[];
+  /** Whether the project of that name is still the one of when the token was made. Absent: always. */
+  readonly isSame?: (project: string) => boolean;
 }
 
 interface TokenEntry {

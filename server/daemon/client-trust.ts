@@ -79,7 +79,7 @@ export class ClientTrust {
     const former = new FormerMembers(() => cluster.certificates.fingerprints, this.end);
     events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
       const { action } = metadata as LifecycleMetadata;
-      if (action === 'config-updated') this.#readConfig();
+      if (changesConfig.has(action)) this.#readConfig();
       if (action === 'cluster-member-removed') former.look();
     });
     // Ends what a client has open here when another member withdrew the trust in it. A new client has only the request that adds it, which
@@ -119,6 +119,9 @@ export class ClientTrust {
     this.#bySignature.clear();
   }
 }
+
+/** Groups of users lose a project that is deleted, and follow one that is renamed. */
+const changesConfig: ReadonlySet<string> = new Set(['config-updated', 'project-deleted', 'project-renamed']);
 
 /** A leaving member still gets its answer. */
 const answerMs = 2_000;

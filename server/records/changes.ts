@@ -45,7 +45,8 @@ export class Changes {
     this.puts.push({ kind, name, document } as unknown as Put);
     const collection = this.#collections[kind] as unknown as Collection<K>;
     this.accepts.push((rev) => {
-      if (this.#isNews(kind, name, rev)) collection.accept(name, { name, document, modRev: rev });
+      const createRev = collection.get(name)?.createRev ?? rev;
+      if (this.#isNews(kind, name, rev)) collection.accept(name, { name, document, createRev, modRev: rev });
     });
   }
 

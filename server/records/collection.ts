@@ -6,6 +6,8 @@ import { firstFrom } from './sorted-names.ts';
 export interface Entry<T> {
   readonly name: string;
   readonly document: T;
+  /** Differs from that of an earlier record of the same name. Absent: the view of another member. */
+  readonly createRev?: Rev;
   readonly modRev: Rev;
 }
 

@@ -160,11 +160,11 @@ export class Contents {
     return member === this.space.member;
   }
 
-  #see<K extends Kind>(kind: K, name: string, { value, modRev }: StoreRecord): void {
+  #see<K extends Kind>(kind: K, name: string, { value, createRev, modRev }: StoreRecord): void {
     const collection = this.collections[kind] as unknown as Collection<K>;
     const before = collection.get(name);
     if ((before?.modRev ?? 0) >= modRev) return;
-    collection.accept(name, { name, document: decodeDocument(kind, name, value), modRev });
+    collection.accept(name, { name, document: decodeDocument(kind, name, value), createRev, modRev });
     this.#notifyShared(kind, name, before === undefined);
   }
 

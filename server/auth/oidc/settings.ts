@@ -59,6 +59,28 @@ export function oidcSettings(config: StoredServerConfig): OidcSettings | undefin
   };
 }
 
+/** The config after the project got another name, or was deleted (undefined): no group may use a later project of that name. The same object if
+ *  no group names the project. */
+export function withoutProject(
+  config: StoredServerConfig,
+  project: string,
+  to: string | undefined,
+): StoredServerConfig {
+  const named = Object.entries(config).filter(
+    ([key, list]) => key.startsWith(projectsPrefix) && wordsOf(list).includes(project),
+  );
+  if (named.length === 0) return config;
+  const changed = named.map(([key, list]) => {
+    const words = wordsOf(list).flatMap((word) => (word === project ? (to ?? []) : word));
+    return [key, [...new Set(words)].join(',')] as const;
+  });
+  return Object.fromEntries(
+    Object.entries({ ...config, ...Object.fromEntries(changed) }).filter(
+      ([key, list]) => !key.startsWith(projectsPrefix) || list !== '',
+    ),
+  );
+}
+
 /** Candid's keys configure the issuer that replaced it. */
 function candidSettings(config: StoredServerConfig): {
   readonly issuer: string;

@@ -15,6 +15,7 @@ import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject } from '../shared/project-scope.ts';
 import { patchDescribed, putDescribed, replaceConfig } from '../shared/patch.ts';
 import { blockers, contentsOf, contentsOfAll, usedByOf, type ProjectObject } from './contents.ts';
+import { moveGrants } from './grants.ts';
 import { renameProject, type RenameProjectDeps } from './rename.ts';
 import { stateOf } from '../limits/state.ts';
 import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
@@ -101,7 +102,7 @@ export class Projects {
       changes.delete('projects', name);
       const profile = qualifiedName(name, 'default');
       if (records.profiles.has(profile)) changes.delete('profiles', profile);
-      dropFromCertificates(records, changes, name);
+      moveGrants(records, changes, name);
     });
     this.#deps.events.lifecycle('project-deleted', projectUrl(name), caller);
   }
@@ -184,14 +185,6 @@ function keepOwnProfile(records: Records, changes: Changes, project: string, con
     config: {},
     devices: {},
   });
-}
-
-/** A certificate restricted to the project stays restricted, to its remaining projects. */
-function dropFromCertificates(records: Records, changes: Changes, project: string): void {
-  for (const { name, document } of records.certificates.list())
-    for (const list of ['projects', 'listed'] as const)
-      if (document[list]?.includes(project) === true)
-        changes.put('certificates', name, { ...document, [list]: document[list].filter((one) => one !== project) });
 }
 
 function render({ name, document }: Entry<ProjectDocument>, contents: readonly ProjectObject[]): Project {

@@ -15,11 +15,11 @@ import {
   type ParsedCertificate,
   type TrustEntry,
 } from '../../auth/trust.ts';
-import type { TrustTokens } from '../../auth/trust-tokens.ts';
+import type { TrustGrant, TrustTokens } from '../../auth/trust-tokens.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
-import type { Entry } from '../../records/records.ts';
+import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { checkType, isNarrowed, restrictionOf, tokenRequest, type Restriction } from './certificate-bodies.ts';
@@ -40,6 +40,13 @@ export interface TrustConnection {
 }
 
 const sleepMs = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
+
+/** Says of each of these projects whether it is still the one that has the name now. */
+function sameProjects(records: Pick<Records, 'projects'>, names: readonly string[]): (project: string) => boolean {
+  const createdAt = (name: string) => records.projects.get(name)?.createRev;
+  const now = new Map(names.map((name) => [name, createdAt(name)]));
+  return (project) => createdAt(project) !== undefined && createdAt(project) === now.get(project);
+}
 
 export const certificateUrl = (fingerprint: string): string => `/1.0/certificates/${fingerprint}`;
 
@@ -122,7 +129,9 @@ export class Certificates {
       );
     const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
     const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
-    const issued = tokens.issue({ name: request.name, ...this.#restriction(body, {}) }, expiresAt?.getTime());
+    const restriction = this.#restriction(body, {});
+    const isSame = sameProjects(records, restriction.projects ?? restriction.listed ?? []);
+    const issued = tokens.issue({ name: request.name, ...restriction, isSame }, expiresAt?.getTime());
     if (issued === undefined) throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
     return operations.start({
       class: 'token',
@@ -176,25 +185,22 @@ export class Certificates {
     return added;
   }
 
-  async #add(
-    caller: Caller,
-    entry: TrustEntry,
-    grant: Pick<CertificateDocument, 'projects' | 'listed'>,
-  ): Promise<string> {
+  async #add(caller: Caller, entry: TrustEntry, grant: Omit<TrustGrant, 'name'>): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
     const { records } = this.#deps;
     await records.retry((changes) => {
       if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
       // One that was deleted since the token was made must not count again when another one gets its name.
-      const projects = grant.projects?.filter((project) => records.projects.has(project));
-      for (const project of projects ?? []) changes.require('projects', project);
+      const isThere = (project: string): boolean => records.projects.has(project) && (grant.isSame?.(project) ?? true);
+      const [projects, listed] = [grant.projects?.filter(isThere), grant.listed?.filter(isThere)];
+      for (const project of [...(projects ?? []), ...(listed ?? [])]) changes.require('projects', project);
       changes.put('certificates', fingerprint, {
         v: 1,
         type,
         name,
         pem,
         ...(projects === undefined ? {} : { projects }),
-        ...(grant.listed === undefined ? {} : { listed: grant.listed }),
+        ...(listed === undefined ? {} : { listed }),
       });
     });
     this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), caller);

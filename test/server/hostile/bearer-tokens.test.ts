@@ -268,6 +268,27 @@ describe('over TLS, to a daemon of its own', () => {
     expect((await ask(token, '/1.0/containers?project=db')).status).toBe(200);
   });
 
+  test('a group that may use a project may not use another one that gets its name later', async () => {
+    for (const name of ['web', 'db', 'old'])
+      expect((await daemon.call('POST', '/1.0/projects', { name })).status).toBeLessThan(300);
+    await configure({ 'oidc.groups.projects.webbers': 'web, db,old', 'oidc.groups.projects.readers': 'web' });
+    const token = await issuer.token({ groups: ['webbers'] });
+    const headers = { authorization: `Bearer ${token}` };
+    const listening = await listenOn(`wss://${address()}/1.0/events?project=web`, {
+      headers,
+      rejectUnauthorized: false,
+    });
+    await daemon.call('DELETE', '/1.0/projects/web');
+    await until(() => listening.socket.readyState === listening.socket.CLOSED);
+    await daemon.ok('POST', '/1.0/projects/old', { name: 'new' });
+    for (const name of ['web', 'old']) await daemon.call('POST', '/1.0/projects', { name });
+    const status = async (project: string) => (await ask(token, `/1.0/containers?project=${project}`)).status;
+    expect(await Promise.all(['web', 'db', 'old', 'new'].map(status))).toEqual([404, 200, 404, 200]);
+    const { config } = (await daemon.call('GET', '/1.0')).metadata;
+    expect(config['oidc.groups.projects.webbers']).toBe('db,new');
+    expect(config['oidc.groups.projects.readers']).toBeUndefined();
+  });
+
   test('invalid tokens cost the issuer no request, unknown keys few; keys are cached', async () => {
     for (let n = 0; n < 5; n++) await ask(unsigned({ alg: 'RS256' }, { ...good(), iss: 'x' }));
     expect(issuer.asked).toEqual([]);

@@ -213,6 +213,19 @@ describe('over the API', () => {
     expect([(await asked('default')).status, (await asked('p')).status]).toEqual([200, 404]);
   });
 
+  test('a token grants no project that was deleted, or renamed, and made again before the token is used', async () => {
+    for (const name of ['p', 'q', 'r']) await daemon.call('POST', '/1.0/projects', { name });
+    const { token } = await made({ restricted: true, projects: ['default', 'p', 'q', 'r'] });
+    await daemon.call('DELETE', '/1.0/projects/p');
+    await daemon.ok('POST', '/1.0/projects/q', { name: 'q2' });
+    for (const name of ['p', 'q']) await daemon.call('POST', '/1.0/projects', { name });
+    await daemon.call('PATCH', '/1.0/projects/r', { description: 'still the same' });
+    expect((await join(clients[0], token)).status).toBe(200);
+    const asked = async (project: string) =>
+      (await callTls(address(), 'GET', `/1.0/containers?project=${project}`, undefined, { client: clients[0] })).status;
+    expect(await Promise.all(['default', 'p', 'q', 'r'].map(asked))).toEqual([200, 404, 404, 200]);
+  });
+
   test('tokens do not survive the daemon', async () => {
     const { token } = await made();
     await daemon.restart();

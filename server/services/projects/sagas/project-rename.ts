@@ -2,11 +2,12 @@
 import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import type { Changes, Records } from '../../../records/records.ts';
+import type { Records } from '../../../records/records.ts';
 import { volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { moveLogs } from '../../containers/shared/move-logs.ts';
 import { ofProject } from '../../shared/project-scope.ts';
+import { moveGrants } from '../grants.ts';
 
 export interface ProjectRename {
   readonly name: string;
@@ -65,7 +66,7 @@ export function renameProjectSaga(deps: Deps, check: () => void = () => {}): Sag
       if (document === undefined) return;
       if (records.projects.has(name)) changes.delete('projects', name);
       changes.put('projects', to, { ...document, lifecycle: 'ready' });
-      renameInCertificates(records, changes, name, to);
+      moveGrants(records, changes, name, to);
     },
     rollBack(changes, { name, to }) {
       const document = records.projects.get(name)?.document;
@@ -128,15 +129,4 @@ async function moveRecord(
     changes.delete(kind, from);
     changes.put(kind, to, entry.document);
   });
-}
-
-/** Clients restricted to the project stay restricted to it. */
-function renameInCertificates(records: Records, changes: Changes, from: string, to: string): void {
-  for (const { name, document } of records.certificates.list())
-    for (const list of ['projects', 'listed'] as const)
-      if (document[list]?.includes(from) === true)
-        changes.put('certificates', name, {
-          ...document,
-          [list]: document[list].map((project) => (project === from ? to : project)),
-        });
 }
