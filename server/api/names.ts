@@ -70,7 +70,10 @@ export const networkAclName: NameRule = (name) =>
 export const aliasName: NameRule = (name) => {
   if (name.length === 0) return 'must not be empty';
   if (name.length > 255) return `must have at most 255 characters, has ${name.length}`;
-  return /[^!-~]|%/.test(name) ? 'must be printable ASCII without spaces and %' : undefined;
+  if (/[^!-~]|%/.test(name)) return 'must be printable ASCII without spaces and %';
+  // Clients and servers take such parts out of a URL.
+  const isOdd = name.split('/').some((part) => part === '' || part === '.' || part === '..');
+  return isOdd ? 'must have something other than . and .. before and after each slash' : undefined;
 };
 
 /** For clients; the daemon, which qualifies names by project, uses project-names.ts. */

@@ -146,11 +146,13 @@ async function receiveParts(
 }
 
 /** Few parts, small headers: the rest is read and discarded. */
-const partLimits = { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 };
+const partLimits = { files: 3, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 };
 
 function openBusboy(request: IncomingMessage): BusboyInstance {
   try {
-    return new Busboy({ headers: request.headers as BusboyHeaders, limits: partLimits });
+    // A part may have neither file name nor type (real system: only its name counts).
+    const isPartAFile = (): boolean => true;
+    return new Busboy({ headers: request.headers as BusboyHeaders, limits: partLimits, isPartAFile });
   } catch (error) {
     throw wrongParts(error);
   }

@@ -140,6 +140,17 @@ describe('uploading an image', () => {
     expect(await readFile(join(files, 'rootfs/etc/motd'), 'utf8')).toBe('hi');
   });
 
+  test('as parts that have a name only is accepted', async () => {
+    const [metadata, rootfs] = [tarball(), tarOf({ name: './', flag: '5' })];
+    const part = (name: string): string => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
+    const body = Buffer.concat(
+      [part('metadata'), metadata, `\r\n${part('rootfs')}`, rootfs, '\r\n--b--\r\n'].map((each) => Buffer.from(each)),
+    );
+    const operation = await upload(body, { 'content-type': 'multipart/form-data; boundary=b' });
+    expect([operation.err, operation.metadata?.['fingerprint']]).toEqual(['', sha(metadata, rootfs)]);
+    expect((await get(sha(metadata, rootfs))).filename).toBe('');
+  });
+
   test.each([
     ['the parts in the wrong order', ['rootfs', 'metadata']],
     ['one part', ['metadata']],
@@ -424,6 +435,9 @@ describe('aliases', () => {
     expect(await post({ name: 'x3' })).toBe(400);
     expect(await post({ target: one })).toBe(400);
     expect(await post({ name: 'a b', target: one })).toBe(400);
+    // An URL with one of these would mean something else.
+    for (const name of ['.', '..', 'a/', '/a', 'a//b', 'a/../b'])
+      expect([name, await post({ name, target: one })]).toEqual([name, 400]);
     expect((await daemon.call('POST', alias('x1'), { name: 'x2' })).status).toBe(409);
     expect((await daemon.call('PUT', alias('x1'), { description: 'x' })).status).toBe(400);
     expect((await daemon.call('PUT', alias('nobody'), { target: one })).status).toBe(404);
