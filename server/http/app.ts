@@ -51,6 +51,7 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
       deps.loop.enter(() => labelOf(request)),
     );
     request.url = withoutLastSlash(request.url ?? '');
+    if (!isMediaType(request.headers['content-type'] ?? '')) delete request.headers['content-type'];
     app.routing(request, response);
   };
 }
@@ -59,8 +60,11 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
 function withoutLastSlash(url: string): string {
   const end = url.indexOf('?');
   const path = end < 0 ? url : url.slice(0, end);
-  return /^\/1\.0\/.*[^/]\/$/.test(path) ? path.slice(0, -1) + url.slice(path.length) : url;
+  return /^\/1\.0(?:\/.*[^/])?\/$/.test(path) ? path.slice(0, -1) + url.slice(path.length) : url;
 }
+
+/** Fastify would refuse a body of any other type; bodies are read whatever their type. */
+const isMediaType = (text: string): boolean => /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/.test(text);
 
 function refuseSchemas(): never {
   throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');

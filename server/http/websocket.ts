@@ -79,7 +79,7 @@ const keepAliveMs = 30_000;
 /** Endpoints of websockets, each with its path pattern: the event stream, and channels of operations. */
 const sockets = (endpoints as readonly Endpoint[])
   .filter(({ mode }) => mode === 'websocket')
-  .map((endpoint) => ({ endpoint, form: new RegExp(`^${endpoint.path.replace(/:\w+/, '([^/]+)')}$`) }));
+  .map((endpoint) => ({ endpoint, form: new RegExp(`^${endpoint.path.replace(/:\w+/, '([^/]+)')}/?$`) }));
 
 export class Websockets {
   readonly #deps: WebsocketDeps;

@@ -1,9 +1,11 @@
 // The raw connections of a listener, from before TLS and HTTP have read a byte: counted, limited, and destroyed when it ends.
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { endGraceMs } from '../../lib/end-soon.ts';
 import type { Log } from '../../lib/log.ts';
+import { isForWebsocket } from './other-upgrades.ts';
 
 export interface ConnectionLimits {
   /** Max connections from all addresses together. */
@@ -86,7 +88,9 @@ export function watchConnections(server: Server, connections?: Connections): (bu
     });
   });
   // An upgrade gives the raw socket, or the TLS socket on top of it, with the same peer.
-  server.on('upgrade', (_request: unknown, socket: Peer) => open.delete(peerOf(socket)));
+  server.on('upgrade', (request: IncomingMessage, socket: Peer) => {
+    if (isForWebsocket(request)) open.delete(peerOf(socket));
+  });
   return (busy = () => []) => {
     setTimeout(() => {
       const exempt = new Set(busy().map(peerOf));

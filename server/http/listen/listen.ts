@@ -20,10 +20,12 @@ import type { Log } from '../../lib/log.ts';
 import type { HttpHandler } from '../app.ts';
 import { watchConnections, type Connections } from './connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { isForWebsocket, readAgain } from './other-upgrades.ts';
 import type { PeerConnections } from './peer-connections.ts';
 import type { Websockets } from '../websocket.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
+const ownHostCheck = { requireHostHeader: false };
 /** A client on the other side of the world needs a second. */
 const handshakeMs = 10_000;
 
@@ -70,7 +72,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   if (await answers(path)) throw new Error(`Another daemon already listens on ${path}`);
   const owner = group === undefined ? undefined : await groupId(group);
   await unlink(path).catch(ifMissing);
-  const server = prepare(deps, createHttpServer());
+  const server = prepare(deps, createHttpServer(ownHostCheck));
   const ending = endingOf(server, watchConnections(server));
   const mask = process.umask(0o117);
   try {
@@ -101,7 +103,7 @@ export async function listenTls(
     handshakeTimeout: deps.handshakeMs ?? handshakeMs,
     SNICallback: forMembers(deps),
   };
-  const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
+  const server = prepare(deps, createTlsServer({ ...ownHostCheck, ...secureContext(tls, pki), ...clients }));
   const ending = endingOf(server, watchConnections(server, deps.connections));
   let isPki = pki !== undefined;
   // Runs before the listener that reads requests.
@@ -171,10 +173,14 @@ export function parseAddress(
 }
 
 function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
-  server.on('request', deps.handler);
-  server.on('upgrade', deps.websockets.upgrade);
+  const handler = hostsOnly(deps);
+  server.on('request', handler);
+  const readOthers = readAgain(server);
+  server.on('upgrade', (request, socket, head) =>
+    isForWebsocket(request) ? deps.websockets.upgrade(request, socket, head) : readOthers(request, socket, head),
+  );
   // Node would answer expectations other than 100-continue with 417, which the specification does not have.
-  server.on('checkExpectation', deps.handler);
+  server.on('checkExpectation', handler);
   server.on('clientError', (error, socket) => {
     // Before the end of the handshake nothing can be sent.
     if (socket.writable && !isShakingHands(socket)) endSoon(socket, malformed(deps.dialect, error));
@@ -186,6 +192,20 @@ function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.keepAliveTimeout = 60_000;
   return server;
 }
+
+/** HTTP 1.1 demands a host; Node would refuse a request without one with an empty answer. */
+const hostsOnly =
+  ({ dialect, handler }: ListenerDeps): HttpHandler =>
+  (request, response) => {
+    if (request.headers.host !== undefined || request.httpVersion === '1.0') return handler(request, response);
+    const { status, headers, body } = dialect.error(
+      errors.badRequest('The request is malformed: it has no header Host'),
+    );
+    const text = JSON.stringify(body);
+    const length = { 'content-length': Buffer.byteLength(text) };
+    response.writeHead(status, { ...headers, ...length, 'content-type': 'application/json', connection: 'close' });
+    response.end(text);
+  };
 
 /** tlsClientError has sockets whose handshake failed or timed out. */
 const isShakingHands = (socket: Duplex): boolean => 'encrypted' in socket && !(socket as TLSSocket).getProtocol();
