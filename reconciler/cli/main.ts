@@ -4,3 +4,5 @@ import { processIo } from './output/process-io.ts';
 import { runCli } from './program/run.ts';
 
 process.exitCode = await runCli(processIo());
+// A shell waits for the names: what was abandoned, such as a look-up of a name, must not keep it waiting.
+if (process.argv[2] === 'completion') process.exit();

@@ -1,9 +1,10 @@
 // The client against a small server that speaks both dialects: envelopes, errors, ETags, images, TLS, unreachable hosts.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
@@ -52,6 +53,29 @@ async function failure(promise: Promise<unknown>): Promise<ClientError> {
   expect(error).toBeInstanceOf(ClientError);
   return error as ClientError;
 }
+
+test('A closed transport leaves no connection to a server that never completes the handshake', async () => {
+  let open = 0;
+  let isAccepted = false;
+  const silent = createServer((socket) => {
+    isAccepted = true;
+    open += 1;
+    socket
+      .resume()
+      .on('error', () => {})
+      .once('close', () => (open -= 1));
+  }).listen(0, '127.0.0.1');
+  cleanups.push(async () => void silent.close());
+  await once(silent, 'listening');
+  const endpoint = { kind: 'https', host: '127.0.0.1', port: (silent.address() as AddressInfo).port } as const;
+  const transport = new Transport(endpoint, { connectTimeoutMs: 3_600_000 });
+  const call = transport.request({ method: 'GET', path: '/1.0', headers: {} }, new AbortController().signal);
+  const failed = call.catch((error: unknown) => error);
+  await until(() => isAccepted);
+  await transport.close();
+  expect(await failed).toBeInstanceOf(Error);
+  await until(() => open === 0, 10_000);
+});
 
 test('A host is accepted in each of its forms', () => {
   expect(parseEndpoint('unix:///a/b')).toEqual({ kind: 'unix', path: '/a/b' });

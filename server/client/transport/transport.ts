@@ -58,6 +58,8 @@ export class Transport {
   readonly #connectTls: (done: Connected) => void;
   /** Absent on a unix socket, whose link cannot die. */
   readonly #link: LinkWatch | undefined;
+  /** The pool ends only connections that it has. */
+  readonly #connecting = new Set<TLSSocket>();
 
   constructor(endpoint: Endpoint, options: TransportOptions = {}) {
     this.endpoint = endpoint;
@@ -66,7 +68,11 @@ export class Transport {
     this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
     this.#connectTls = (done) => {
       // Registered while it connects, so that a dead link ends waiting calls, too.
-      this.#link?.add(openTls(endpoint, options.tls ?? {}, timeoutMs, done));
+      const socket = openTls(endpoint, options.tls ?? {}, timeoutMs, done);
+      this.#link?.add(socket);
+      this.#connecting.add(socket);
+      const forget = (): void => void this.#connecting.delete(socket);
+      socket.once('secureConnect', forget).once('close', forget);
     };
     const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
     this.#pool =
@@ -123,8 +129,11 @@ export class Transport {
     });
   }
 
-  close(): Promise<void> {
-    return this.#pool.destroy();
+  async close(): Promise<void> {
+    const ended = this.#pool.destroy();
+    // A server that never completes the handshake would keep the process for as long as a connection may take.
+    for (const socket of this.#connecting) socket.destroy(new Error('the client was closed'));
+    await ended;
   }
 }
 

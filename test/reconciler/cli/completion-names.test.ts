@@ -107,6 +107,6 @@ test('The command goes to the context in use, and gives up a server that does no
   expect(await cli(['completion', 'container'], { env })).toMatchObject({
     code: 7,
     stdout: '',
-    stderr: expect.stringContaining('no answer in 2 s'),
+    stderr: expect.stringContaining('no answer in 1.5 s'),
   });
 });

@@ -18,6 +18,8 @@ beforeAll(async () => {
   mkdirSync(join(dir, 'bin'));
   mkdirSync(join(dir, 'work'));
   writeFileSync(join(dir, 'work', 'stack.yaml'), '');
+  mkdirSync(join(dir, 'work', 'folder'));
+  writeFileSync(join(dir, 'work', 'folder', 'inside.yaml'), '');
   // A stub of the program: live names of any kind.
   const stub = `#!/bin/sh
 case "$1 $2" in
@@ -75,6 +77,9 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry launch deb', 'gantry launch debian/12'],
   ['gantry launch images:al', 'gantry launch images:alpine/3'],
   ['gantry apply --set=sh', 'gantry apply --set=shop-a'],
+  ['gantry plan --file=st', 'gantry plan --file=stack.yaml'],
+  ['gantry plan --file=fol', 'gantry plan --file=folder/'],
+  ['gantry plan --file=folder/in', 'gantry plan --file=folder/inside.yaml'],
   ['gantry apply --env pr', 'gantry apply --env prod'],
   [
     'gantry apply --host https://web1:8443 --set of',

@@ -1,6 +1,7 @@
 // Names for completion scripts: of the server, a controller, manifests and remotes. Returns whole words that continue the typed one.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { AskedName } from '../../flags/verb.ts';
@@ -11,7 +12,7 @@ import type { ConnectOptions } from '../../session/host.ts';
 import { readRemotes } from '../../session/remotes.ts';
 
 /** A shell waits for the names, so a server that does not answer soon has none. */
-const limitMs = 2000;
+const limitMs = 1500;
 
 /** `word`: the part that is typed so far. */
 export async function namesOf(given: Context, wanted: AskedName, word: string): Promise<readonly string[]> {
@@ -33,7 +34,8 @@ export async function namesOf(given: Context, wanted: AskedName, word: string): 
     source: async () => [...(await remoteStarts(context)), ...(await aliases(context))],
   };
   try {
-    return await answers[wanted]();
+    // Not every step of a connection can be aborted, such as a look-up of a name.
+    return await Promise.race([answers[wanted](), untilAborted(stop).then(() => Promise.reject(stop.reason as Error))]);
   } catch (error) {
     throw limit.aborted ? new CliError(`no answer in ${limitMs / 1000} s`, exitCodes.unreachable, error) : error;
   }

@@ -71,6 +71,15 @@ export function bashCompletion(vocabulary: Vocabulary): string {
 _gantry_names() {
   GANTRY_HOST="\${server:-$GANTRY_HOST}" gantry completion "$@" 2>/dev/null
 }
+# Files and folders that continue $1.
+_gantry_files() {
+  local file
+  [ -z "$ZSH_VERSION" ] || setopt local_options null_glob
+  for file in "$1"*; do
+    [ ! -d "$file" ] || file="$file/"
+    [ ! -e "$file" ] || printf '%s\\n' "$file"
+  done
+}
 # Offers the lines that continue the typed word, quoted for the shell. $1: the part of each line that is not typed.
 _gantry_offer() {
   local line
@@ -149,7 +158,10 @@ ${cases.join('\n')}
     *) COMPREPLY=($(compgen -W "${kinds}" -- "$typed")) ;;
     esac ;;
   ${askedNames.join(' | ')}) _gantry_offer < <(_gantry_names "$wanted" "$typed") ;;
-  *) type compopt >/dev/null 2>&1 && compopt -o default 2>/dev/null || _gantry_offer < <(compgen -f -- "$typed") ;;
+  *)
+    # The files of zsh do not continue a flag.
+    [ -n "$lead" ] && [ -n "$ZSH_VERSION" ] && { _gantry_offer < <(_gantry_files "$typed"); return; }
+    type compopt >/dev/null 2>&1 && compopt -o default 2>/dev/null || _gantry_offer < <(_gantry_files "$typed") ;;
   esac
 }
 complete -F _gantry gantry
