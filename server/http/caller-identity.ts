@@ -3,14 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { defaultProject } from '../api/project/project-names.ts';
 import type { CallerFacts, ConnectionFacts } from '../auth/identify.ts';
+import type { UserClaims } from '../auth/oidc/bearer-tokens.ts';
 import type { Caller } from '../services/shared/caller.ts';
-import { forwardedCaller, isForwarded } from './forwarded.ts';
+import { forwardedCaller, forwardedUser, isForwarded, type ForwardedUser } from './forwarded.ts';
 
 export interface Identity {
   readonly caller: Caller;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
-  /** The subject of a user's token. */
+  /** The subject of a user's token, which this member has checked, or the one that forwards the request. */
   readonly subject?: string;
   /** Another member of the cluster sends it, for itself or for its caller. */
   readonly isForwarded?: boolean;
@@ -25,6 +26,15 @@ export interface Bearers {
   readonly isOn: boolean;
   /** Throws AppError for an invalid token. */
   admit(token: string, address: string): Promise<void>;
+  claimsOf(subject: string): UserClaims | undefined;
+  learn(claims: UserClaims): void;
+}
+
+/** For another member that works for the caller. Undefined: the caller is no user of a token. */
+export function userToForward(bearers: Bearers, { subject }: Identity): ForwardedUser | undefined {
+  if (subject === undefined) return undefined;
+  // Unknown claims give nothing: the other member must still know whose work it is.
+  return { subject, claims: bearers.claimsOf(subject) ?? {} };
 }
 
 /** The token of a request over TLS; undefined while no issuer is set: the header has no meaning then. */
@@ -75,7 +85,9 @@ export function identityOf(
   if (found.internal === true && isForwarded(request.headers)) {
     const requestor = { username: '', protocol: 'cluster', address: remoteHost };
     const asking = forwardedCaller(request.headers, project) ?? { class: 'trusted' as const, requestor, project };
-    return { caller: asking, isForwarded: true };
+    const user = forwardedUser(request.headers);
+    if (user !== undefined) bearers.learn(user.claims);
+    return { caller: asking, isForwarded: true, ...(user === undefined ? {} : { subject: user.subject }) };
   }
   return {
     caller: {

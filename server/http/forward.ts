@@ -6,12 +6,13 @@ import type { Cluster } from '../membership/cluster.ts';
 import { hopsHeader } from '../membership/peer-headers.ts';
 import type { Member } from '../membership/members.ts';
 import type { Caller } from '../services/shared/caller.ts';
-import { forwardHeaders } from './forwarded.ts';
+import { forwardHeaders, type ForwardedUser } from './forwarded.ts';
 import { currentTraceparent } from '../lib/shared/spans.ts';
 
 export interface ForwardedRequest {
   readonly member: Member;
   readonly caller: Caller;
+  readonly user?: ForwardedUser | undefined;
   readonly dialect: string;
   readonly request: IncomingMessage;
   /** Number of members that have forwarded it. */
@@ -38,7 +39,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
 /** Throws AppError unavailable if the member cannot be reached. */
 export async function forward(
   cluster: Cluster,
-  { member, caller, dialect, request, hops = 0, body }: ForwardedRequest,
+  { member, caller, user, dialect, request, hops = 0, body }: ForwardedRequest,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<FastifyReply> {
@@ -47,7 +48,7 @@ export async function forward(
   const answer = await cluster.links.request(member, {
     method: request.method ?? 'GET',
     path: request.url ?? '/',
-    headers: { ...headers, ...forwardHeaders(cluster.ownName, caller, dialect), [hopsHeader]: String(hops + 1) },
+    headers: { ...headers, ...forwardHeaders(cluster.ownName, caller, dialect, user), [hopsHeader]: String(hops + 1) },
     body: body === undefined ? (hasBody ? request.pipe(new PassThrough()) : null) : JSON.stringify(body),
     signal,
   });
@@ -60,12 +61,12 @@ export async function forward(
 /** A websocket of another member's operation: joins both ends. */
 export async function forwardUpgrade(
   cluster: Cluster,
-  { member, caller, dialect, request }: Omit<ForwardedRequest, 'body'>,
+  { member, caller, user, dialect, request }: Omit<ForwardedRequest, 'body'>,
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
   const peer = await cluster.links.dial(member);
-  const headers = { ...passedHeaders(request, false), ...forwardHeaders(cluster.ownName, caller, dialect) };
+  const headers = { ...passedHeaders(request, false), ...forwardHeaders(cluster.ownName, caller, dialect, user) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   peer.write(
     [

@@ -2,15 +2,32 @@
 // certificate.
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from '../api/errors.ts';
+import type { UserClaims } from '../auth/oidc/bearer-tokens.ts';
 import { type CallerClass, callerClasses } from '../api/endpoints/endpoint.ts';
 import { dialectHeader, fromHeader } from '../membership/peer-headers.ts';
 import type { Caller } from '../services/shared/caller.ts';
 
 const callerHeader = 'x-gantry-caller';
 
-export function forwardHeaders(from: string, caller: Caller, dialect: string): Record<string, string> {
+/** The user of a token that the first member has checked. */
+export interface ForwardedUser {
+  readonly subject: string;
+  readonly claims: UserClaims;
+}
+
+export function forwardHeaders(
+  from: string,
+  caller: Caller,
+  dialect: string,
+  user?: ForwardedUser,
+): Record<string, string> {
   const { class: callerClass, projects, requestor } = caller;
-  const text = JSON.stringify({ class: callerClass, requestor, ...(projects === undefined ? {} : { projects }) });
+  const text = JSON.stringify({
+    class: callerClass,
+    requestor,
+    ...(projects === undefined ? {} : { projects }),
+    ...(user === undefined ? {} : { user }),
+  });
   return { [fromHeader]: from, [callerHeader]: Buffer.from(text).toString('base64url'), [dialectHeader]: dialect };
 }
 
@@ -29,6 +46,14 @@ export function forwardedCaller(headers: IncomingHttpHeaders, project: string): 
   } catch {
     throw errors.badRequest(`The header ${callerHeader} of the other member cannot be read`);
   }
+}
+
+/** For headers that `forwardedCaller` has read. */
+export function forwardedUser(headers: IncomingHttpHeaders): ForwardedUser | undefined {
+  const header = headers[callerHeader];
+  if (typeof header !== 'string') return undefined;
+  const { user } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { readonly user?: ForwardedUser };
+  return typeof user?.subject === 'string' && typeof user.claims === 'object' ? user : undefined;
 }
 
 const isClass = (text: unknown): text is CallerClass => callerClasses.some((each) => each === text);

@@ -26,7 +26,7 @@ import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { EventRelay } from '../membership/event-relay.ts';
 import { forwardUpgrade } from './forward.ts';
-import { admitBearer, identityOf, type Identity } from './caller-identity.ts';
+import { admitBearer, identityOf, userToForward, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/shared/translate-errors.ts';
 import { traceSocket, type SocketTrace, type TracedSocket } from './trace-request.ts';
 
@@ -114,7 +114,8 @@ export class Websockets {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
       const { endpoint, operation } = this.#authorize(request, url);
-      const { caller, subject, isForwarded = false } = this.#identityOf(request, url);
+      const identity = this.#identityOf(request, url);
+      const { caller, subject, isForwarded = false } = identity;
       const above = operation === undefined ? undefined : this.#deps.operations.spanOf(operation);
       const of = operation === undefined ? {} : { operation };
       span = this.#trace(caller, { endpoint, request, socket, arrivedMs, above, ...of }, url);
@@ -124,19 +125,16 @@ export class Websockets {
         this.#listen(wanted, { request, url, socket, head, span });
         return;
       }
-      const { cluster, dialect, followUser } = this.#deps;
+      const { bearers, cluster, dialect } = this.#deps;
       const member =
         isForwarded || this.#deps.operations.has(operation) ? undefined : cluster.routing.memberOfOperation(operation);
       if (cluster.isOn && member !== undefined) {
-        const passOn = () => forwardUpgrade(cluster, { member, caller, dialect: dialect.name, request }, socket, head);
+        const asked = { member, caller, user: userToForward(bearers, identity), dialect: dialect.name, request };
+        const passOn = () => forwardUpgrade(cluster, asked, socket, head);
         const passed = span === undefined ? passOn() : span.within(passOn);
         this.#passedOn.add(socket);
         socket.once('close', () => this.#passedOn.delete(socket));
-        if (subject !== undefined)
-          socket.once(
-            'close',
-            followUser(subject, caller.project, () => socket.destroy()),
-          );
+        this.#endWithTrust(subject, caller.project, socket);
         passed.catch((error: unknown) => this.#refuse(socket, toAppError(error), span));
         return;
       }
@@ -145,6 +143,7 @@ export class Websockets {
       if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
       this.#channels.handleUpgrade(request, socket, head, (peer) => {
         span?.answered(switchingProtocols);
+        this.#endWithTrust(subject, caller.project, socket);
         attach(channelOf(peer, socket));
       });
     } catch (error) {
@@ -152,6 +151,13 @@ export class Websockets {
     } finally {
       leave();
     }
+  }
+
+  /** The connection of a user with a token ends when the config no longer trusts the user, whoever started the operation. */
+  #endWithTrust(subject: string | undefined, project: string, socket: Duplex): void {
+    if (subject === undefined) return;
+    const unfollow = this.#deps.followUser(subject, project, () => socket.destroy());
+    socket.once('close', unfollow);
   }
 
   /** Untrusted callers add nothing to traces. */

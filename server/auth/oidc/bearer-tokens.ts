@@ -5,7 +5,7 @@ import { AppError, errors } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 import type { Issuer, ProxyFor } from './issuer.ts';
-import { grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
+import { decidingClaims, grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
 
 export interface BearerDeps {
   /** The current settings; the same object until they change. */
@@ -15,6 +15,8 @@ export interface BearerDeps {
   /** Default: no proxy. */
   readonly proxyFor?: ProxyFor;
 }
+
+export type UserClaims = Readonly<Record<string, unknown>>;
 
 interface CheckedToken {
   readonly claims: Jose.JWTPayload;
@@ -35,7 +37,7 @@ const maxLinesPerMinute = 20;
 
 export class BearerTokens {
   readonly #deps: BearerDeps;
-  /** By SHA-256 of the token, in the order of their checks. */
+  /** By SHA-256 of the token, or by the user of another member's token, in the order of their checks. */
   readonly #checked = new Map<string, CheckedToken>();
   #issuer: { readonly url: string; readonly issuer: Issuer } | undefined;
   #lines = { minute: 0, count: 0 };
@@ -54,7 +56,7 @@ export class BearerTokens {
     if (settings === undefined || this.#isFresh(token, settings)) return;
     try {
       const claims = await this.#verify(token, settings);
-      this.#remember(token, { claims, settings, atMs: this.#deps.nowMs() });
+      this.#remember(keyOf(token), { claims, settings, atMs: this.#deps.nowMs() });
     } catch (error) {
       this.#checked.delete(keyOf(token));
       this.#logRefusal(`A token from ${address} was refused: ${reasonOf(error)}`);
@@ -78,6 +80,20 @@ export class BearerTokens {
     const found = [...this.#checked.values()].findLast((each) => subjectOf(each) === subject);
     if (settings === undefined || found === undefined || !isSameIssue(found.settings, settings)) return undefined;
     return grantOf(settings, found.claims);
+  }
+
+  /** The user's claims, for another member of the cluster that works for the user. */
+  claimsOf(subject: string): UserClaims | undefined {
+    const found = [...this.#checked.values()].findLast((each) => subjectOf(each) === subject);
+    return found === undefined ? undefined : decidingClaims(found.settings, found.claims);
+  }
+
+  /** The claims of a user whose token another member has checked: `grantOf` knows the user from then on. */
+  learn(claims: UserClaims): void {
+    const settings = this.#deps.settings();
+    if (settings === undefined) return;
+    const learned = { claims, settings, atMs: this.#deps.nowMs() };
+    this.#remember(`user ${subjectOf(learned)}`, learned);
   }
 
   #isFresh(token: string, settings: OidcSettings): boolean {
@@ -132,8 +148,7 @@ export class BearerTokens {
     if (this.#deps.nowMs() >= (endOf(claims, settings) + toleranceS) * 1000) throw new Error('it has expired');
   }
 
-  #remember(token: string, checked: CheckedToken): void {
-    const key = keyOf(token);
+  #remember(key: string, checked: CheckedToken): void {
     this.#checked.delete(key);
     this.#checked.set(key, checked);
     const [oldest] = this.#checked.keys();

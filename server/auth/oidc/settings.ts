@@ -110,11 +110,26 @@ export function authMethods(config: StoredServerConfig): string[] {
   ];
 }
 
+/** The claims that decide the user's grant: what another member of a cluster needs to know, and no more. */
+export function decidingClaims(
+  { domains, groupsClaim, trustedGroups, projects }: OidcSettings,
+  claims: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const named = ['sub', ...(domains.length === 0 ? [] : ['preferred_username', 'email', 'email_verified'])];
+  const groups = groupsOf(groupsClaim, claims).filter((group) => trustedGroups.has(group) || projects.has(group));
+  const kept = named.filter((name) => claims[name] !== undefined).map((name) => [name, claims[name]] as const);
+  return { ...Object.fromEntries(kept), [groupsClaim]: groups };
+}
+
+function groupsOf(groupsClaim: string, claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const claim = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : undefined;
+  return (Array.isArray(claim) ? claim : [claim]).filter((group) => typeof group === 'string');
+}
+
 /** The claim is a text or a list of texts; the group with the most rights decides. */
 export function grantOf(settings: OidcSettings, claims: Readonly<Record<string, unknown>>): Grant {
   if (!isOfDomain(settings.domains, claims)) return { class: 'untrusted' };
-  const claim = Object.hasOwn(claims, settings.groupsClaim) ? claims[settings.groupsClaim] : undefined;
-  const groups = (Array.isArray(claim) ? claim : [claim]).filter((group) => typeof group === 'string');
+  const groups = groupsOf(settings.groupsClaim, claims);
   if (groups.some((group) => settings.trustedGroups.has(group))) return { class: 'trusted' };
   const known = groups.filter((group) => settings.projects.has(group));
   if (known.length === 0) return { class: 'untrusted' };

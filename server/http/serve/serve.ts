@@ -4,7 +4,7 @@ import { defaultProject } from '../../api/project/project-names.ts';
 import { isTrustedCaller } from '../../services/shared/caller.ts';
 import { toAppError } from '../../services/shared/translate-errors.ts';
 import { answerError } from '../answer.ts';
-import { admitBearer } from '../caller-identity.ts';
+import { admitBearer, userToForward } from '../caller-identity.ts';
 import { forward } from '../forward.ts';
 import { goneSignal } from '../handler-context.ts';
 import { traceRequest } from '../trace-request.ts';
@@ -49,6 +49,7 @@ async function carryOut(deps: AppDeps, admitted: AdmittedRequest): Promise<Fasti
 }
 
 function passOn(deps: AppDeps, { identity, request, reply }: ResolvedRequest, target: OnMember): Promise<FastifyReply> {
-  const forwarded = { ...target, caller: identity.caller, dialect: deps.dialect.name, request: request.raw };
+  const user = userToForward(deps.bearers, identity);
+  const forwarded = { ...target, caller: identity.caller, user, dialect: deps.dialect.name, request: request.raw };
   return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
 }

@@ -57,17 +57,21 @@ describe.skipIf(etcdMissing() !== undefined)('a client that is restricted to a p
     heard.close();
   });
 
-  test('loses the console on another member when the config no longer trusts its user', async () => {
+  const configure = async (config: object): Promise<void> =>
+    expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
+  const logIn = async () => {
     const issuer = await startIssuer();
     onTestFinished(() => issuer.close());
-    const configure = async (config: object): Promise<void> =>
-      expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
     const oidc = { 'oidc.issuer': issuer.url, 'oidc.client.id': audience };
-    const wanted = { ...oidc, 'oidc.groups.projects.web': 'mine', 'oidc.groups.projects.other': 'theirs' };
-    await configure(wanted);
+    await configure({ ...oidc, 'oidc.groups.projects.web': 'mine', 'oidc.groups.projects.other': 'theirs' });
     const headers = { authorization: `Bearer ${await issuer.token({ groups: ['web'] })}` };
     const asUser = (method: string, path: string, body?: object) =>
       callTls(one.address, method, `${path}?project=mine`, body, { headers });
+    return { headers, asUser };
+  };
+
+  test('loses the console on another member when the config no longer trusts its user', async () => {
+    const { headers, asUser } = await logIn();
     await one.wait((await asUser('PUT', '/1.0/containers/web/state', start)).body.operation as string);
     const exec = { command: ['sleep', '600'], 'wait-for-websocket': true, interactive: true };
     const { body, metadata } = await asUser('POST', '/1.0/containers/web/exec', exec);
@@ -85,6 +89,36 @@ describe.skipIf(etcdMissing() !== undefined)('a client that is restricted to a p
     await configure({ 'oidc.groups.projects.web': '' });
     await until(() => channels.every(({ readyState }) => readyState === WebSocket.CLOSED));
     await until(async () => (await one.call('GET', `${operation}?project=mine`)).metadata?.status_code !== 103);
+  });
+
+  test('loses what it started on another member, also channels that it opened there itself, or without its token', async () => {
+    const { headers, asUser } = await logIn();
+    await one.ok('PUT', '/1.0/containers/web/state?project=mine', start).catch(() => {});
+    const begin = async (more: object) => {
+      const { body, metadata } = await asUser('POST', '/1.0/containers/web/exec', {
+        command: ['sleep', '600'],
+        ...more,
+      });
+      return { url: String(body.operation).split('?')[0] ?? '', fds: metadata.metadata?.fds as Record<string, string> };
+    };
+    const [quiet, open] = [
+      await begin({ 'record-output': false }),
+      await begin({ 'wait-for-websocket': true, interactive: true }),
+    ];
+    const two = cluster.members[1] as TestMember;
+    const connect = async (secret: string | undefined, options: object): Promise<WebSocket> => {
+      const url = `wss://${two.address}${open.url}/websocket?secret=${secret}&project=mine`;
+      const socket = new WebSocket(url, { ...options, rejectUnauthorized: false });
+      await once(socket, 'open');
+      return socket;
+    };
+    const channels = [await connect(open.fds['control'], { headers }), await connect(open.fds['0'], {})];
+    await configure({ 'user.x': '2' });
+    const statusOf = async (url: string) => (await one.call('GET', `${url}?project=mine`)).metadata?.status_code;
+    expect(await Promise.all([quiet.url, open.url].map(statusOf))).toEqual([103, 103]);
+    await configure({ 'oidc.groups.projects.web': '' });
+    await until(() => channels.every(({ readyState }) => readyState === WebSocket.CLOSED));
+    for (const { url } of [quiet, open]) await until(async () => (await statusOf(url)) !== 103);
   });
 
   test('neither hears, sees nor finds operations of other projects there', async () => {
