@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { until } from '../support/until.ts';
 import { portName } from './agent.ts';
 import { cacheFolder, type BaseDisk } from './base-disk.ts';
+import { interrupted } from './interrupt.ts';
 import { program } from './program.ts';
 
 interface Answer {
@@ -29,6 +30,7 @@ interface Files {
 }
 
 function startQemu({ base, disks, console, work }: Files, cache: DiskCache): ChildProcess {
+  interrupted.throwIfAborted();
   const args = [
     '-accel tcg,thread=multi,tb-size=512 -cpu max -smp 2 -m 2G',
     `-drive file=${work}/disk,cache=${cache},if=virtio,format=raw`,
@@ -67,20 +69,24 @@ export class Machine {
     cache: DiskCache = 'unsafe',
   ): Promise<Machine> {
     const work = await mkdtemp(join(cacheFolder, 'run-'));
-    await program('cp', ['--sparse=always', '--reflink=auto', base.disk, join(work, 'disk')]);
-    await rm(consoleFile, { force: true });
-    const machine = new Machine({ base, disks, console: consoleFile, work }, cache);
+    let machine: Machine | undefined;
     try {
+      await program('cp', ['--sparse=always', '--reflink=auto', base.disk, join(work, 'disk')]);
+      await rm(consoleFile, { force: true });
+      machine = new Machine({ base, disks, console: consoleFile, work }, cache);
       await machine.#up();
       return machine;
     } catch (error) {
-      await machine.remove();
+      await machine?.remove();
+      await rm(work, { recursive: true, force: true });
       throw error;
     }
   }
 
   async #up(): Promise<void> {
     const booted = this.#nextBoot();
+    // It may fail while nobody waits for it yet.
+    booted.catch(() => undefined);
     await this.#connect(`${this.#files.work}/port`);
     await booted;
   }
@@ -138,7 +144,8 @@ export class Machine {
   }
 
   async #connect(path: string): Promise<void> {
-    await until(() => existsSync(path) || this.#qemu.exitCode !== null, 30_000);
+    await until(() => existsSync(path) || this.#qemu.exitCode !== null || interrupted.aborted, 30_000);
+    interrupted.throwIfAborted();
     if (this.#qemu.exitCode !== null) throw new Error(`qemu ended with ${this.#qemu.exitCode}`);
     const port = createConnection(path).setEncoding('latin1');
     port.on('data', (text: string) => this.#read(text));
@@ -158,9 +165,16 @@ export class Machine {
 }
 
 async function within<T>(work: Promise<T>, seconds: number, message: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  interrupted.throwIfAborted();
+  let end = (): void => {};
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), seconds * 1000);
+    const timer = setTimeout(() => reject(new Error(message)), seconds * 1000);
+    const stop = (): void => reject(interrupted.reason as Error);
+    interrupted.addEventListener('abort', stop, { once: true });
+    end = () => {
+      clearTimeout(timer);
+      interrupted.removeEventListener('abort', stop);
+    };
   });
-  return await Promise.race([work, late]).finally(() => clearTimeout(timer));
+  return await Promise.race([work, late]).finally(() => end());
 }

@@ -5,6 +5,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
 import { extrasDisk, pathOf } from './extras-disk.ts';
+import { endOnSignals, interrupted, interruptedCode } from './interrupt.ts';
 import { Machine } from './machine.ts';
 import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
@@ -71,7 +72,9 @@ async function main(): Promise<number> {
     for (const release of wanted) {
       const short = tooLate(release);
       if (short !== undefined) console.log(`skipped: hosts: ${release.name}: ${short}`);
-      else for (const scenario of machines) await runScenario(release, scenario, product, values.keep === true, count);
+      else
+        for (const scenario of machines)
+          if (!interrupted.aborted) await runScenario(release, scenario, product, values.keep === true, count);
     }
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -133,12 +136,14 @@ async function runScenario(
 
 async function runChecks(title: string, { checks }: Scenario, host: Machine, count: Count): Promise<void> {
   for (const check of checks) {
+    interrupted.throwIfAborted();
     const began = Date.now();
     try {
       await check.run(host);
       count.passed += 1;
       console.log(`✓ ${title}: ${check.name} (${seconds(began)})`);
     } catch (error) {
+      interrupted.throwIfAborted();
       count.failed += 1;
       console.log(`✗ ${title}: ${check.name} (${seconds(began)})\n${errorText(error)}`);
       const journal = await host.run(lastWords).catch(errorText);
@@ -161,4 +166,10 @@ async function tail(file: string): Promise<string> {
   return stripVTControlCharacters(text).replaceAll('\r', '').split('\n').slice(-40).join('\n');
 }
 
-process.exitCode = await main();
+endOnSignals();
+const code = await main().catch((error: unknown) => {
+  if (!interrupted.aborted) throw error;
+  console.log(errorText(error));
+  return 1;
+});
+process.exitCode = interruptedCode() ?? code;
