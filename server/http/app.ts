@@ -10,6 +10,7 @@ import { toAppError } from '../services/shared/translate-errors.ts';
 import { answer, answerError, labelOf } from './answer.ts';
 import { admitBearer, identityOf } from './caller-identity.ts';
 import { logRequest } from './log-request.ts';
+import { queryOf } from './query.ts';
 import { handlerOf } from './route.ts';
 import type { AppDeps } from './serve/app-deps.ts';
 import { serve } from './serve/serve.ts';
@@ -23,7 +24,7 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
     logger: false,
     exposeHeadRoutes: false,
     // Names have up to 64 characters, percent-encoded three times that; aliases 255.
-    routerOptions: { maxParamLength: 1024, caseSensitive: true },
+    routerOptions: { maxParamLength: 1024, caseSensitive: true, querystringParser: queryOf },
     // request-body.ts checks bodies against the contract and dialects render answers; fastify's own compilers would be loaded at start
     // (some megabytes) and never used.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },

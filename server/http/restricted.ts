@@ -29,10 +29,7 @@ export function accessRefusal(
   return errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
 }
 
-/** A repeated parameter is a list. */
-const asksForAll = (value: unknown): boolean =>
-  value !== undefined &&
-  !(typeof value === 'string' && ['', '0', 'false', 'no', 'off'].includes(value.trim().toLowerCase()));
+const asksForAll = (value = ''): boolean => !['', '0', 'false', 'no', 'off'].includes(value.trim().toLowerCase());
 
 /** The path parameters for serving the request. Throws AppError. */
 export function ownParams(

@@ -22,6 +22,7 @@ import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './serve/origin.ts';
 import { logRequest } from './log-request.ts';
+import { queryOf } from './query.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { EventRelay } from '../membership/event-relay.ts';
@@ -194,7 +195,7 @@ export class Websockets {
   }
 
   #refusal(request: IncomingMessage, url: URL, endpoint: Endpoint): AppError | undefined {
-    return accessRefusal(this.#callerOf(request, url), endpoint, Object.fromEntries(url.searchParams), false);
+    return accessRefusal(this.#callerOf(request, url), endpoint, queryOf(url.search.slice(1)), false);
   }
 
   #identityOf(request: IncomingMessage, url: URL): Identity {

@@ -72,3 +72,22 @@ test.each(['rubbish', '', ';;', 'a/b/c', 'json'])('a body of type "%s" is read a
   const head = `PATCH /1.0/profiles/default HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${type}\r\n`;
   expect((await say(local(), `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status).toBe(200);
 });
+
+test('the first value of a query parameter that is repeated counts', async () => {
+  const urls = await daemon.get('/1.0/profiles');
+  expect(await daemon.get('/1.0/profiles?recursion=0&recursion=1')).toEqual(urls);
+  expect(await daemon.get('/1.0/profiles?project=default&project=none')).toEqual(urls);
+});
+
+test.each(['GET /1.0/nothing', 'DELETE /1.0/profiles', 'HEAD /1.0/nothing'])(
+  '%s is refused, and the next request of its connection is answered',
+  async (refused) => {
+    const socket = local();
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(`${refused} HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await closed;
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/40[04]$/), 'HTTP/1.1 200']);
+  },
+);

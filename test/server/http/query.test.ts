@@ -1,0 +1,25 @@
+// Query parameters as requests have them.
+import { expect, test } from 'vitest';
+import { queryOf } from '../../../server/http/query.ts';
+
+test.each([
+  ['', {}],
+  ['a=1&b=x%20y+z', { a: '1', b: 'x y z' }],
+  ['a=1&b=2&a=3', { a: '1', b: '2' }],
+  ['a=&a=3', { a: '' }],
+  ['a', { a: '' }],
+  ['a=100%', { a: '100%' }],
+  [
+    'constructor=1&__proto__=2',
+    Object.fromEntries([
+      ['constructor', '1'],
+      ['__proto__', '2'],
+    ]),
+  ],
+])('the query "%s" has the first value of each parameter', (text, expected) => {
+  expect(Object.entries(queryOf(text))).toEqual(Object.entries(expected));
+});
+
+test('a query has no parameters that were not sent', () => {
+  expect(queryOf('a=1')['constructor']).toBeUndefined();
+});
