@@ -1,6 +1,7 @@
 // Runs background operations: starts them, notifies listeners of every step, keeps ended ones readable for a while.
 import { errors } from '../api/errors.ts';
 import type { Operation } from '../api/operation.ts';
+import { statusCodes } from '../api/status.ts';
 import type { Admission } from './channels.ts';
 import type { SpanPlace } from '../lib/shared/traceparent.ts';
 import type { OperationState } from './operation.ts';
@@ -72,12 +73,14 @@ export class Operations {
       .map((operation) => operation.render());
   }
 
-  /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest if there is no such channel (any more). */
+  /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest if there is no such channel (any more).
+   *  A short command succeeds before a client has connected every channel: the last one opens then, and closes at once. */
   admit(id: string, secret: string, project?: string): Admission {
     const { channels, state, hasEnded } = this.#find(id, project);
     if (channels === undefined) throw errors.badRequest(`The operation ${id} (${state.description}) has no websocket`);
     const admission = channels.admit(secret);
-    if (hasEnded) throw errors.badRequest(`The operation ${id} (${state.description}) has ended`);
+    if (hasEnded && state.statusCode !== statusCodes.success)
+      throw errors.badRequest(`The operation ${id} (${state.description}) has ended`);
     return admission;
   }
 

@@ -299,6 +299,16 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(await refusal(daemon, `${body.operation}/websocket?secret=x`)).toMatchObject({ status: 400 });
     });
 
+    test('a channel that is connected after the command has succeeded opens, and closes at once', async () => {
+      const answer = await post({ command: ['true'], 'wait-for-websocket': true });
+      const operation = answer.body.operation as string;
+      const { fds } = answer.metadata.metadata;
+      await Promise.all(['0', '1', '2'].map((name) => openChannel(daemon, operation, fds[name])));
+      expect(await daemon.wait(operation)).toMatchObject({ status: 'Success', metadata: { return: 0 } });
+      await isGone(await openChannel(daemon, operation, fds.control));
+      expect(await refusal(daemon, `${operation}/websocket?secret=${fds.control}`)).toMatchObject({ status: 400 });
+    });
+
     test('a guest on the network needs only the secret', async () => {
       const answer = await post({ command: ['echo', 'hello'], 'wait-for-websocket': true });
       const address = `wss://${daemon.daemon.httpsAddress()}${answer.body.operation}/websocket?secret=`;
