@@ -114,7 +114,7 @@ export class Volumes {
     body: StorageVolumePut,
     ifMatch?: string,
   ): Promise<void> {
-    if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
+    if ((body.restore ?? '') !== '') throw errors.badRequest('restore is only possible with PUT');
     return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) => patchDescribed(document, body));
   }
 

@@ -74,7 +74,7 @@ export async function patchContainer(
   ifMatch: string | undefined,
 ): Promise<void> {
   await checkDevices(deps, name, body);
-  if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
+  if ((body.restore ?? '') !== '') throw errors.badRequest('restore is only possible with PUT');
   await change(deps, caller, name, ifMatch, (document) => merged(deps, name, document, body));
 }
 

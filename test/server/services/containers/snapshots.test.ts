@@ -272,6 +272,7 @@ describe('restoring', () => {
     expect(await put({ restore: 's' }, { 'if-match': 'old' })).toBe(412);
     expect(await put({ restore: 's', stateful: true })).toBe(400);
     expect((await daemon.call('PATCH', `/1.0/containers/${c}`, { restore: 's' })).status).toBe(400);
+    expect((await daemon.call('PATCH', `/1.0/containers/${c}`, { restore: '' })).status).toBe(200);
   });
 
   test('is refused while a profile of the snapshot is missing, before the container stops', async () => {
