@@ -120,7 +120,7 @@ export async function seenBy(pid: number, end: string, work: () => void): Promis
   const child = spawn('nsenter', [...inside(pid), watcher], { stdio: ['ignore', 'pipe', 'inherit'], env });
   // A receiver's error reply contains the name too.
   const seen = new Set<string>();
-  const limit = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
   try {
     for await (const line of createInterface({ input: child.stdout })) {
       if (line === 'ready') work();

@@ -128,9 +128,9 @@ export class LxcRuntime implements RuntimeDriver {
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
     const { filters, log } = this.#deps;
     await sweepShapes(cables, paths.tag, log);
-    const nics = [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
+    const nics = () => [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
     await filters.restore(nics, log);
-    await rejoinHost(nics, log);
+    await rejoinHost(nics(), log);
     await sweepKeys(this.#deps, [...this.#live.keys()]);
   }
 
@@ -276,6 +276,7 @@ export class LxcRuntime implements RuntimeDriver {
     this.#consoles.close();
     this.#commands.close();
     this.#moves.close();
+    await this.#deps.filters.close();
     await this.#deps.namespaces.close();
     // Only empty ones: whatever still runs, known or not, keeps its own.
     if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.paths);

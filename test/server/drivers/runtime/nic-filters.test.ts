@@ -16,6 +16,7 @@ import { nicDevice } from '../../../../server/drivers/devices/nic.ts';
 import { thisHost } from '../../../../server/drivers/devices/host-paths.ts';
 import { expectGolden } from '../../../support/golden.ts';
 import { processSlowness } from '../../../support/hosts/slowness.ts';
+import { until } from '../../../support/until.ts';
 
 const veth: NicRun = {
   device: 'eth0',
@@ -53,13 +54,36 @@ async function restoredAfter(failures: number, fail = (): void => {}): Promise<{
   });
   const errors: string[] = [];
   const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
-  await filters.restore([{ ...veth, macFilter: true }], log);
+  await filters.restore(() => [{ ...veth, macFilter: true }], log);
+  await filters.close();
   return { applied, errors };
 }
 
 describe('filters after a restart of the daemon', () => {
   test('a program that fails for a moment leaves no container without its filter', async () => {
     expect(await restoredAfter(2)).toEqual({ applied: 1, errors: [] });
+  });
+
+  test('a failure that lasts is tried again until it has passed, without what was set or ended meanwhile', async () => {
+    const texts: string[] = [];
+    let isBusy = true;
+    const nft = async (text: string): Promise<void> => {
+      if (isBusy) throw new DriverError('Failed', 'nft is busy');
+      texts.push(text);
+    };
+    const filters = new NicFilters('gtfl-later', nft, 5);
+    const nics = ['vethended', 'vethfresh', 'vethstays'].map((hostName) => ({ ...veth, hostName, macFilter: true }));
+    let running: readonly NicRun[] = nics;
+    const infos: string[] = [];
+    const log = { debug() {}, info: (message: string) => void infos.push(message), warn() {}, error() {} };
+    await filters.restore(() => running, log);
+    running = nics.slice(1);
+    isBusy = false;
+    await filters.set(nics[1] as NicRun);
+    await until(() => infos.length > 0);
+    await filters.close();
+    expect(texts.map((text) => /veth[a-z]+/.exec(text)?.[0])).toEqual(['vethfresh', 'vethstays']);
+    expect(texts.join('')).not.toMatch(/vethended|delete table/);
   });
 
   test('a failure that lasts is an error in the log', async () => {
