@@ -28,6 +28,11 @@ export interface RecordCopiesDeps extends Pick<ServiceParts, 'records' | 'locks'
 const delayMs = 1_000;
 const atOnce = 2;
 
+/** A copied snapshot has changed itself and with its volume: written twice at once, its file would be lost between the two. */
+const once = (names: readonly RecordName[]): readonly RecordName[] => [
+  ...new Map(names.map((record) => [`${record.kind}/${record.name}`, record])).values(),
+];
+
 export class RecordCopies {
   readonly #deps: RecordCopiesDeps;
   readonly #problems: KnownProblems;
@@ -88,7 +93,7 @@ export class RecordCopies {
   }
 
   async #write(): Promise<void> {
-    const changed = copiedKinds.flatMap((kind) => this.#changed(kind));
+    const changed = once(copiedKinds.flatMap((kind) => this.#changed(kind)));
     const pools = poolsWithCopies(this.#deps.records);
     for (const pool of this.#current) if (!pools.includes(pool)) this.#current.delete(pool);
     const names = changed.flatMap(({ kind, name }) => (kind === 'pools' ? [name] : []));

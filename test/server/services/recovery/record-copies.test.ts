@@ -1,0 +1,50 @@
+// Copies of records in a pool: every change arrives there, also when one object changes others with it.
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Records } from '../../../../server/records/records.ts';
+import { KnownPools } from '../../../../server/services/recovery/known-pools.ts';
+import { RecordCopies, type RecordCopiesDeps } from '../../../../server/services/recovery/record-copies.ts';
+import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
+
+const directory = tempFolder('gtya-record-copies-');
+
+async function openCopies() {
+  const records = await Records.open(openMemoryStore());
+  await records.commit((changes) =>
+    changes.put('pools', 'p', { v: 1, description: '', driver: 'dir', config: {}, lifecycle: 'ready' }),
+  );
+  const logged: string[] = [];
+  const log = { error: (text: string) => logged.push(text), warn: (text: string) => logged.push(text) };
+  const driver = { recordsPath: () => join(directory, 'records'), hasVolume: () => Promise.resolve(false) };
+  mkdirSync(join(directory, 'records'));
+  const copies = new RecordCopies({
+    records,
+    locks: new KeyedMutex(),
+    log,
+    pools: { use: () => ({ driver, pool: {} }) },
+    knownPools: new KnownPools({ path: join(directory, 'pools.json'), records, log: log as never }),
+  } as unknown as RecordCopiesDeps);
+  copies.begin();
+  await copies.flush();
+  return { records, copies, logged };
+}
+
+test('The snapshot of a volume that arrives is copied once, and its pool stays usable', async () => {
+  const { records, copies, logged } = await openCopies();
+  const common = { v: 1, description: '', config: {}, createdAt: '2026-01-01T00:00:00Z' } as const;
+  const numbers = ['0', '1', '2', '3', '4'];
+  for (const number of numbers) {
+    await records.commit((changes) => {
+      changes.put('volumes', `p/v${number}`, { ...common, uuid: number, lifecycle: 'creating' });
+      changes.put('volumeSnapshots', `${number}/s`, { ...common, lifecycle: 'ready' });
+    });
+    await copies.flush();
+  }
+  expect(logged).toEqual([]);
+  const files = readdirSync(join(directory, 'records', 'volumeSnapshots'));
+  expect(files.toSorted()).toEqual(numbers.map((number) => `${number}%2Fs.json`));
+  await copies.close();
+});
