@@ -122,7 +122,7 @@ export class Authenticator {
     // The refresh is asynchronous: it takes effect at the next check.
     if (token !== undefined || session?.token !== undefined) void this.#deps.tokens.refresh();
     if (token !== undefined) return this.#deps.tokens.holds(token);
-    if (session === undefined) return true;
+    if (session === undefined) return this.#deps.settings.anonymous === 'view';
     const isTokenGood = session.token === undefined || this.#deps.tokens.holds(session.token);
     return isTokenGood && this.#deps.sessions.find(this.cookieOf(request, 'session') ?? '') === session;
   }

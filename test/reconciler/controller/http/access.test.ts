@@ -2,6 +2,11 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { IncomingMessage } from 'node:http';
+import { Authenticator } from '../../../../reconciler/controller/http/access/authenticator.ts';
+import { Sessions } from '../../../../reconciler/controller/http/access/sessions.ts';
+import { TokenFiles } from '../../../../reconciler/controller/http/access/token-files.ts';
+import { Attempts } from '../../../../server/lib/shared/attempts.ts';
 import { endpoints } from '../../../../reconciler/controller/http/endpoints.ts';
 import {
   ask,
@@ -53,6 +58,28 @@ describe('a caller without a login', () => {
   test('may view with anonymous viewing', async () => {
     expect((await open.ask('/api/v1/overview')).status).toBe(200);
     expect((await open.ask('/api/v1/session')).json()).toMatchObject({ role: 'view' });
+  });
+
+  test('loses its streams when a reload ends anonymous viewing', async () => {
+    const settings: { listen: string; console: boolean; anonymous?: 'view' } = {
+      listen: '127.0.0.1:0',
+      console: false,
+      anonymous: 'view',
+    };
+    const authenticator = new Authenticator({
+      settings,
+      tokens: await TokenFiles.open([], Date.now, () => {}),
+      sessions: new Sessions(Date.now),
+      attempts: new Attempts(Date.now, { free: 5, firstDelayMs: 1, maxDelayMs: 1, maxAddresses: 1 }),
+      mayAsk: () => false,
+      onDenied: () => {},
+      onLogin: () => {},
+    });
+    const request = { headers: { host: '127.0.0.1' }, socket: {} } as IncomingMessage;
+    const caller = await authenticator.callerOf(request);
+    expect([caller.role, authenticator.isStillGood(request, caller)]).toEqual(['view', true]);
+    delete settings.anonymous;
+    expect(authenticator.isStillGood(request, caller)).toBe(false);
   });
 
   test.each(['evil.test', 'evil.test:8440', '127.0.0.1.evil.test'])(
