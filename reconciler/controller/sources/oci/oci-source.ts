@@ -80,7 +80,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
         `${what} is not used: the digest of its manifest is ${revision}, and ${digest} is wanted`,
       );
     }
-    const signer = last?.revision === revision ? undefined : await signedBy(registry, revision, signal);
+    const signer = await signedBy(registry, revision, signal);
     const found = { revision, ...(signer === undefined ? {} : { signer }) };
     if ((await checkouts.find(revision)) !== undefined) return found;
     const layer = layerOf(text.toString('utf8'), what);
@@ -102,16 +102,17 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     check: (signal) =>
       action('the check', signal, (limited) =>
         withRegistry(async (registry) => {
-          if (last !== undefined && last.revision === pinned && (await checkouts.find(pinned)) !== undefined)
-            return last;
+          // Keys may have changed, so an artefact that must be signed is verified at each check.
+          const isSettled = settings.verify === undefined && last !== undefined && last.revision === pinned;
+          if (isSettled && last !== undefined && (await checkouts.find(last.revision)) !== undefined) return last;
           const { revision, signer } = await fetchNow(registry, pinned ?? reference.reference, pinned, limited);
-          if (last?.revision === revision) return last;
           const verified: Verification | undefined =
             signer !== undefined
               ? { by: 'cosign', key: signer }
               : pinned === undefined
                 ? undefined
                 : { by: 'digest', key: pinned };
+          if (last?.revision === revision && last.verified?.key === verified?.key) return last;
           const shownBy = verified === undefined ? {} : { verified };
           last = { revision, at: context.now(), reference: reference.reference, ...shownBy };
           return last;

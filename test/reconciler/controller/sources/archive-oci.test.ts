@@ -344,6 +344,14 @@ describe('an OCI artefact', () => {
     const both = oci(host, { verify: { cosign: ['other.pub', 'cosign.pub'] } });
     expect(await both.check()).toMatchObject({ revision: digest, verified: { by: 'cosign', key: 'cosign.pub' } });
     expect(await filesOf(signed)).toEqual(['web.yaml']);
+    // A key that leaves its file signs nothing any more, also the revision that was accepted.
+    writeFileSync(join(folder, 'cosign.pub'), pem(other?.publicKey));
+    await expect(both.check()).rejects.toMatchObject({ problem: 'unverified' });
+    await expect(oci(host, { digest, verify: { cosign: ['cosign.pub'] } }).check()).rejects.toMatchObject({
+      problem: 'unverified',
+    });
+    writeFileSync(join(folder, 'cosign.pub'), pem(mine?.publicKey));
+    expect(await both.check()).toMatchObject({ revision: digest });
     // Even files that are stored already are not used without a signature.
     more.clear();
     await expect(oci(host, { verify: { cosign: ['cosign.pub'] } }).check()).rejects.toMatchObject({
