@@ -86,6 +86,12 @@ const chosenOf = ({ ref, object }: RemoteReference): GitReference => {
   return { ref, shown, object };
 };
 
+/** Whether the tag `ref` names a lower version than the tag `other`. */
+export function isLowerVersion(ref: string, other: string): boolean {
+  const [version, before] = [ref, other].map((one) => semver.parse(one.replace(/^refs\/tags\//, '')));
+  return version && before ? semver.lt(version, before) : false;
+}
+
 /** Tags v1.2.3 and 1.2.3; of equal versions the one that comes first in the alphabet. Other tags are left out. */
 function greatestVersion(range: string, refs: readonly RemoteReference[], repository: string): GitReference {
   let best: { readonly listed: RemoteReference; readonly version: semver.SemVer } | undefined;

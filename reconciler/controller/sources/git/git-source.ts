@@ -8,7 +8,7 @@ import { folderPath } from '../files/entry-path.ts';
 import { limitsOf } from '../files/limits.ts';
 import { limitedAction } from '../files/limited-action.ts';
 import type { SourceContext } from '../source-context.ts';
-import { chooseReference, wantedReference, type GitReference } from './choose-reference.ts';
+import { chooseReference, isLowerVersion, wantedReference, type GitReference } from './choose-reference.ts';
 import { gitEnvironment, type GitEnvironment } from './environment.ts';
 import { createGitProgram } from './git-program.ts';
 import { readGitUrl } from './git-url.ts';
@@ -24,6 +24,8 @@ interface LastCommit {
   readonly commit: string;
   readonly ref: string;
   readonly url: string;
+  /** Which references the source followed; absent in files of older versions. */
+  readonly rule?: string;
 }
 
 interface Repository {
@@ -47,6 +49,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const checkouts = new Checkouts(join(folder, 'checkouts'), [url.url, path]);
   const turns = new ConcurrencyLimit(1);
   const isLinear = settings.history === 'linear';
+  const rule = JSON.stringify([wanted.by, wanted.value]);
   let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
 
   /** Reads credentials for each action, since they may be renewed at any time. */
@@ -112,10 +115,11 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
           return last.revision;
         const fetched = await opened.mirror.fetch(chosen, limited);
         const used = await readUsed(usedFile);
-        if (isLinear) await refuseRewritten(opened.mirror, used, chosen, fetched.commit, url.url, limited);
+        const now: LastCommit = { commit: fetched.commit, ref: chosen.ref, url: url.url, rule };
+        if (isLinear && used !== undefined) await refuseRewritten(opened.mirror, used, now, limited);
         const revision = await describe(opened, fetched, chosen, limited);
         await fill(opened.mirror, fetched.commit, limited);
-        await writeUsed(usedFile, { commit: fetched.commit, ref: chosen.ref, url: url.url });
+        await writeUsed(usedFile, now);
         last = { object: fetched.tag ?? fetched.commit, revision };
         return revision;
       }),
@@ -212,24 +216,39 @@ async function findReference(
   return { ref: found.ref, shown: name, object: found.object };
 }
 
-/** A branch must contain the last used commit; a tag must not move. */
-async function refuseRewritten(
-  mirror: Mirror,
-  used: LastCommit | undefined,
-  chosen: GitReference,
-  commit: string,
-  url: string,
-  signal: AbortSignal,
-): Promise<void> {
-  if (used === undefined || used.url !== url || used.ref !== chosen.ref || used.commit === commit) return;
-  const isTag = chosen.ref.startsWith('refs/tags/');
-  if (!isTag && (await mirror.isAncestor(used.commit, commit, signal))) return;
-  const how = isTag ? 'was moved' : 'was rewritten: it no longer holds that commit';
-  const why = `${chosen.shown} ${how} (now ${commit.slice(0, 12)}, before ${used.commit.slice(0, 12)})`;
+/** A branch must contain the last used commit, a tag must not move, and of versions none may be older than the last. */
+async function refuseRewritten(mirror: Mirror, used: LastCommit, now: LastCommit, signal: AbortSignal): Promise<void> {
+  if (used.url !== now.url || used.commit === now.commit) return;
+  // The configuration names another branch or tag now.
+  if (used.ref !== now.ref && used.rule !== now.rule) return;
+  const how = await rewriteOf(mirror, used, now, signal);
+  if (how === undefined) return;
+  const shown = now.ref.replace(/^refs\/(heads|tags)\//, '');
+  const why = `${shown} ${how} (now ${now.commit.slice(0, 12)}, before ${used.commit.slice(0, 12)})`;
+  const what = now.ref.startsWith('refs/tags/') ? 'tag' : 'branch';
   throw new SourceError(
     'refused',
-    `${why}, and history is linear; restore the ${isTag ? 'tag' : 'branch'}, or write \`history: any\` to follow it`,
+    `${why}, and history is linear; restore the ${what}, or write \`history: any\` to follow it`,
   );
+}
+
+/** The server chooses the default branch and which tags it lists, so both can hide that a reference goes back. */
+async function rewriteOf(
+  mirror: Mirror,
+  used: LastCommit,
+  now: LastCommit,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!now.ref.startsWith('refs/tags/')) {
+    if (await mirror.isAncestor(used.commit, now.commit, signal)) return undefined;
+    return used.ref === now.ref
+      ? 'was rewritten: it no longer holds that commit'
+      : 'is the default branch now, and does not hold that commit';
+  }
+  if (used.ref === now.ref) return 'was moved';
+  if (isLowerVersion(now.ref, used.ref)) return 'is a lower version than the one that was used before';
+  const isOlder = (await mirror.has(used.commit, signal)) && (await mirror.isAncestor(now.commit, used.commit, signal));
+  return isOlder ? 'is a tag of an older commit' : undefined;
 }
 
 async function readUsed(file: string): Promise<LastCommit | undefined> {
@@ -237,14 +256,14 @@ async function readUsed(file: string): Promise<LastCommit | undefined> {
   if (text === undefined) return undefined;
   try {
     const value = JSON.parse(text) as Partial<LastCommit>;
-    const { commit, ref, url } = value;
+    const { commit, ref, url, rule } = value;
     return typeof commit === 'string' && typeof ref === 'string' && typeof url === 'string'
-      ? { commit, ref, url }
+      ? { commit, ref, url, ...(typeof rule === 'string' ? { rule } : {}) }
       : undefined;
   } catch (error) {
     throw new SourceError(
       'refused',
-      `${file}, which says which revision was used before, cannot be read; delete it to begin anew`,
+      `${file}, which says which revision was used before, cannot be read; delete it to begin again`,
       { cause: error },
     );
   }

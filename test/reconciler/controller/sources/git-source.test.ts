@@ -196,6 +196,41 @@ describe('a rewritten branch', () => {
     const { message } = await refusal(() => linear.check());
     expect(message).toContain('stable was moved');
   });
+
+  test('another default branch is refused with a linear history when it does not hold the last commit', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    const site = source({ history: 'linear' });
+    await site.check();
+    const bare = join(folder, 'served', 'site.git');
+    repository.git('checkout', '-q', '-b', 'trunk');
+    const next = repository.commit({ 'a.yaml': '2' }, 'Next', 'trunk');
+    repository.git('--git-dir', bare, 'symbolic-ref', 'HEAD', 'refs/heads/trunk');
+    expect((await site.check()).revision).toBe(next);
+    rewrite();
+    repository.push('anew');
+    repository.git('--git-dir', bare, 'symbolic-ref', 'HEAD', 'refs/heads/anew');
+    const { message } = await refusal(() => source({ history: 'linear' }).check());
+    expect(message).toContain('anew is the default branch now, and does not hold that commit');
+    // The configuration names the branch: that is no rewrite.
+    await source({ branch: 'anew', history: 'linear' }).check();
+  });
+
+  test('a lower version, and a new one of an older commit, are refused with a linear history', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    repository.tag('v1.0.0');
+    repository.commit({ 'a.yaml': '2' });
+    repository.tag('v1.1.0');
+    const linear = source({ semver: '^1', history: 'linear' });
+    await linear.check();
+    const bare = join(folder, 'served', 'site.git');
+    repository.git('--git-dir', bare, 'tag', '-d', 'v1.1.0');
+    expect((await refusal(() => linear.check())).message).toContain('v1.0.0 is a lower version than the one');
+    repository.git('--git-dir', bare, 'tag', 'v1.2.0', 'v1.0.0');
+    expect((await refusal(() => linear.check())).message).toContain('v1.2.0 is a tag of an older commit');
+    const next = repository.commit({ 'a.yaml': '3' });
+    repository.tag('v1.3.0');
+    expect((await linear.check()).revision).toBe(next);
+  });
 });
 
 describe('hostile repositories', () => {
