@@ -15,6 +15,7 @@ import { GuestView } from '../../services/containers/guest-view.ts';
 import { ContainerEnds } from '../../services/containers/power/ends.ts';
 import { ContainerReader } from '../../services/containers/reader.ts';
 import { snapshotAtStart } from '../../services/containers/snapshots/schedule.ts';
+import { Shutdowns } from '../../services/containers/power/shutdowns.ts';
 import { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { machine } from 'node:os';
@@ -34,6 +35,7 @@ export function composeContainers(base: Foundation, common: Common, { images, pu
     running,
     guests,
     architecture: architectureName(machine()) ?? machine(),
+    shutdowns: new Shutdowns(common.runtime),
     snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   };
   return {

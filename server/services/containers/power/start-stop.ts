@@ -1,6 +1,6 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
-import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
+import { halt, hasEnded, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -43,10 +43,16 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   return deps.operations.start({
     description: descriptions[action],
     resources: { containers: [containerUrl(name)] },
-    run: (_handle, signal) =>
-      deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, wanted, signal)),
+    run: async (_handle, signal) => {
+      const isCutShort = endsByForce(action, wanted) && (await deps.shutdowns.cutShort(name, signal));
+      const change = { ...wanted, isCutShort };
+      await deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, change, signal));
+    },
   });
 }
+
+const endsByForce = (action: StateAction, { force, stateful = false }: StateChange): boolean =>
+  force && ((action === 'stop' && !stateful) || action === 'restart');
 
 async function performAction(
   deps: StateDeps,
@@ -86,7 +92,7 @@ async function restartNow(
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
   checkMayRun(deps, readyContainer(deps.records, name));
-  await halt(deps, name, wanted, signal);
+  if (!hasEnded(deps, name, wanted)) await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
 }

@@ -23,10 +23,17 @@ export async function stopNow(
   wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
-  await halt(deps, name, wanted, signal);
+  if (!hasEnded(deps, name, wanted)) await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await afterStop(deps, caller, name, signal);
 }
+
+/** This forced change has ended the container already, by cutting its shutdown short. */
+export const hasEnded = (
+  deps: Pick<StateDeps, 'runtime'>,
+  name: string,
+  { isCutShort = false }: StateChange,
+): boolean => isCutShort && deps.runtime.probe(name).status === 'stopped';
 
 export function publishStopped({ events }: StateDeps, caller: Caller, name: string, { force }: StateChange): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), caller);
@@ -67,7 +74,9 @@ export async function halt(deps: StateDeps, name: string, wanted: StateChange, s
     // A frozen init cannot obey: it is thawed first, and stays running if the shutdown times out.
     if (status === 'frozen' && !wanted.force) await deps.runtime.unfreeze(name);
     const { force, timeoutMs } = wanted;
-    await deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
+    const stop = (): Promise<void> =>
+      deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
+    await (force ? stop() : deps.shutdowns.during(name, stop));
   });
 }
 

@@ -8,7 +8,15 @@ export type StateDeps = ContainerDeps & {
   /** The daemon runs unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
   readonly fencing: StartGuard;
+  readonly shutdowns: ShutdownBook;
 };
+
+/** Shutdowns under way. */
+export interface ShutdownBook {
+  during(name: string, shutdown: () => Promise<void>): Promise<void>;
+  /** Kills the container if it is shutting down, which ends that shutdown. False: it was not. */
+  cutShort(name: string, signal: AbortSignal): Promise<boolean>;
+}
 
 /** What a cluster with healing lets this host run. */
 export interface StartGuard {
@@ -25,4 +33,6 @@ export interface StateChange {
   readonly timeoutMs: number | undefined;
   /** A start uses the checkpoint; a stop makes one. */
   readonly stateful?: boolean;
+  /** This forced change has already cut a shutdown short. */
+  readonly isCutShort?: boolean;
 }

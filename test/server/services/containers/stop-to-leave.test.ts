@@ -35,6 +35,7 @@ function running(ephemeral: boolean, isDeaf: boolean) {
     },
     events: { lifecycle: (action: string) => void emitted.push(action) },
     hosts: { refresh: () => Promise.resolve() },
+    shutdowns: { during: (_name: string, shutdown: () => Promise<void>) => shutdown() },
     locks: { unshared: () => Promise.resolve() },
     sagas: { run: () => Promise.reject(new Error('the pool is busy')) },
     log: { ...silentLog, info: log, error: log },
