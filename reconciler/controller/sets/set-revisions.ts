@@ -170,6 +170,8 @@ export class SetRevisions {
   }
 
   async #take(next: KnownRevision, start: StartPart, signal: AbortSignal): Promise<void> {
+    // A rollback came while this one waited for its turn: its end takes the newest revision.
+    if (this.#deps.stored.state.pin !== undefined) return;
     let loaded: LoadedRevision;
     try {
       loaded = await this.load(next.revision, signal);

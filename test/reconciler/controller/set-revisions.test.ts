@@ -101,3 +101,15 @@ test('the end of a rollback does not bring back a revision that was withdrawn', 
   await offer('r2');
   expect(stored.wanted).toBe('r2');
 });
+
+test('a revision that comes while a rollback is read waits for the end of the rollback', async () => {
+  const { revisions, stored, started, offer } = await begun();
+  const { signal } = new AbortController();
+  await offer('r0');
+  await offer('r1');
+  const back = revisions.rollback({ revision: 'r0', reason: 'trouble', by: 'ann' }, signal);
+  await Promise.all([back, offer('r2')]);
+  expect([started, stored.wanted]).toEqual([['r0', 'r1', 'r0'], 'r0']);
+  await revisions.unpin('ann', signal);
+  expect([started, stored.wanted]).toEqual([['r0', 'r1', 'r0', 'r2'], 'r2']);
+});
