@@ -7,6 +7,7 @@ import { peerHeaders } from '../../membership/peer-headers.ts';
 import { fenceKey } from '../../membership/signals.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
+import type { Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { stillHas } from './leave.ts';
@@ -46,7 +47,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
         await askToLeave(deps, member, isForced);
       }
       await deps.fence.fenceOut(number);
-      await forgetMember(deps, number);
+      await forgetMember(records, number);
       await records.retry((changes) => {
         if (!records.members.has(name)) return;
         changes.delete('members', name);
@@ -125,15 +126,20 @@ async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, 
 
 const keysPerTxn = 100;
 
-/** Deletes its own records, and the names they reserve. */
-async function forgetMember({ records }: ClusterUseCaseDeps, number: number): Promise<void> {
+/** Deletes its own records, and the names they reserve: each with its record in one transaction. After a crash between two transactions
+ *  nothing would lead to a name without its record, which would stay taken for ever. */
+export async function forgetMember(records: Pick<Records, 'others' | 'deleteKeys'>, number: number): Promise<void> {
   const space = new KeySpace(number);
-  const keys: string[] = [fenceKey(number)];
+  let batch: readonly string[] = [fenceKey(number)];
   for (const kind of records.others.kinds())
     for (const { name } of records.others.of(kind, number)) {
-      keys.push(space.keyOf(kind, name));
-      if (space.nameKeyOf(kind, name) !== undefined || kind === 'volumes') keys.push(nameKey(kind, name));
+      const isReserved = space.nameKeyOf(kind, name) !== undefined || kind === 'volumes';
+      const keys = [space.keyOf(kind, name), ...(isReserved ? [nameKey(kind, name)] : [])];
+      if (batch.length + keys.length > keysPerTxn) {
+        await records.deleteKeys(batch);
+        batch = [];
+      }
+      batch = [...batch, ...keys];
     }
-  for (let from = 0; from < keys.length; from += keysPerTxn)
-    await records.deleteKeys(keys.slice(from, from + keysPerTxn));
+  await records.deleteKeys(batch);
 }
