@@ -1,11 +1,15 @@
-// Two of the three hosts that keep the records of a cluster are lost for good: the third one continues alone, with everything that was
-// acknowledged, and hosts join it again.
+// Two of the three hosts that keep the records of a cluster are lost. The third one starts without them: it answers from its stored
+// records, stops at once on request, and continues when one is back. If they are lost for good, it continues alone, with everything that
+// was acknowledged, and hosts join it again.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runClusterCommand } from '../../../server/daemon/cluster/cluster-command.ts';
 import { backUp, restore } from '../../../server/daemon/stores/store-tasks.ts';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { readMembership } from '../../../server/membership/membership.ts';
+import { buildPrograms } from '../../support/cli/programs.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
@@ -72,9 +76,66 @@ describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', () => {
     await expect(restore(task, file, true)).rejects.toThrow('member of a cluster, whose records it shares');
   });
 
-  test('the surviving member recovers with all acknowledged changes, and the lost hosts join again', async () => {
+  test('serves its stored records on the socket: containers are listed and can be stopped, none starts, nothing is changed', async () => {
+    await one.call('POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
+    const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
+    for (const name of ['runs', 'stays', 'off'])
+      await three.ok('POST', '/1.0/containers?target=m3', { name, source: { type: 'none' }, devices });
+    for (const name of ['runs', 'stays']) await three.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
     await one.call('POST', '/1.0/profiles', { name: 'kept', config: { 'user.a': 'b' } });
     await Promise.all(cluster.members.map((member) => member.stop()));
+    const starting = three.restart();
+    starting.catch(() => {});
+    await until(async () => (await three.call('GET', '/1.0').catch(() => undefined))?.status === 200, 60_000);
+    const listed = await three.call('GET', '/1.0/containers?recursion=1');
+    expect(listed.headers).toMatchObject({
+      'x-svc-stale': 'true',
+      'x-svc-stale-reason': expect.stringContaining('have not answered since'),
+    });
+    const statuses = async (): Promise<unknown> =>
+      ((await three.get('/1.0/containers?recursion=1')) as { name: string; status: string }[]).map(
+        ({ name, status }) => `${name} ${status}`,
+      );
+    expect(await statuses()).toEqual(['off Stopped', 'runs Running', 'stays Running']);
+    await three.ok('PUT', '/1.0/containers/runs/state', { action: 'stop', force: true });
+    expect(await statuses()).toEqual(['off Stopped', 'runs Stopped', 'stays Running']);
+    const started = await three.run('PUT', '/1.0/containers/off/state', { action: 'start' });
+    expect([started.status, started.err]).toEqual(['Failure', expect.stringContaining('No container starts here')]);
+    const changed = await three.call('POST', '/1.0/profiles', { name: 'late' });
+    expect(changed.metadata).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('Nothing was changed'),
+    });
+    const members = (await three.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
+    expect(members.map(({ status }) => status)).toEqual(['Unknown', 'Unknown', 'Online']);
+
+    await Promise.all([starting, cluster.members[0]?.restart()]);
+    const after = await three.call('GET', '/1.0/containers?recursion=1');
+    expect(after.headers).not.toHaveProperty('x-svc-stale');
+    expect((await three.call('POST', '/1.0/profiles', { name: 'late' })).status).toBe(200);
+    await Promise.all([three.stop(), cluster.members[0]?.stop()]);
+  });
+
+  test('ends at once with code 0 when SIGTERM comes while it waits for the store', async () => {
+    const child = spawn(process.execPath, [buildPrograms().gantryd, '--state-dir', three.dir, '--runtime', 'sim'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    const exited = once(child, 'exit');
+    try {
+      await until(() => log.includes('Waiting for the store of the cluster'), 60_000);
+      const asked = performance.now();
+      child.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+      expect(performance.now() - asked).toBeLessThan(8_000);
+      expect(log).toContain('was asked to end before it had started');
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  test('the surviving member recovers with all acknowledged changes, and the lost hosts join again', async () => {
     const alone = await run('list', '--state-dir', three.dir);
     expect(alone).toMatchObject({
       code: 0,
