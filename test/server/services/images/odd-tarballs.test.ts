@@ -16,6 +16,7 @@ import {
   contentsOf,
   diskBytes,
   everything,
+  type Kept,
   makeOddTree,
   oddTreesMissing,
   packings,
@@ -37,6 +38,15 @@ beforeAll(async () => {
   await makeOddTree(tree);
 });
 afterAll(() => rm(work, { recursive: true, force: true }));
+
+const expected = new Map<string, string>();
+/** What the tree itself holds of this; most packings keep the same. */
+function packedOf(kept: Kept): string {
+  const key = `${kept.attributes} ${kept.lineBreaks}`;
+  const found = expected.get(key) ?? contentsOf(join(tree, 'rootfs'), kept);
+  expected.set(key, found);
+  return found;
+}
 
 let count = 0;
 const made = new Map<string, Promise<string>>();
@@ -74,9 +84,8 @@ describe.skipIf(missing !== undefined)('in the simulation', () => {
   const tried = Object.entries(packings).filter((_, index) => isLongRun || index % 3 === 0);
   test.each(tried)('a container has what was packed as: %s', async (packing, kept) => {
     const root = rootOf(daemon, await imported(daemon, packing));
-    const expected = contentsOf(join(tree, 'rootfs'), kept);
-    expect(expected.split('\n').length).toBeGreaterThan(100);
-    expect(contentsOf(root, kept)).toBe(expected);
+    expect(packedOf(kept).split('\n').length).toBeGreaterThan(100);
+    expect(contentsOf(root, kept)).toBe(packedOf(kept));
     if (packing !== 'PAX, not sparse') expect(diskBytes(join(root, 'odd/sparse'))).toBeLessThan(1024 * 1024);
   });
 
@@ -87,7 +96,7 @@ describe.skipIf(missing !== undefined)('in the simulation', () => {
     const fingerprint = String(made.metadata?.['fingerprint']);
     await createContainer(daemon, `${name}-again`, { source: { type: 'image', fingerprint } });
     const again = rootOf(daemon, `${name}-again`);
-    expect(contentsOf(again, everything)).toBe(contentsOf(join(tree, 'rootfs'), everything));
+    expect(contentsOf(again, everything)).toBe(packedOf(everything));
     expect(diskBytes(join(again, 'odd/sparse'))).toBeLessThan(1024 * 1024);
   });
 
@@ -97,7 +106,7 @@ describe.skipIf(missing !== undefined)('in the simulation', () => {
     const { bytes } = await daemon.call('GET', `/1.0/containers/${name}/backups/b/export`);
     await daemon.ok('DELETE', `/1.0/containers/${name}`);
     await daemon.ok('POST', '/1.0/containers', bytes, { 'content-type': 'application/octet-stream' });
-    expect(contentsOf(rootOf(daemon, name), everything)).toBe(contentsOf(join(tree, 'rootfs'), everything));
+    expect(contentsOf(rootOf(daemon, name), everything)).toBe(packedOf(everything));
   });
 });
 
@@ -115,7 +124,7 @@ describe.skipIf(notReal !== undefined)('in real containers', () => {
     async (packing) => {
       const name = await imported(daemon, packing);
       const kept = packings[packing] ?? everything;
-      expect(contentsOf(rootOf(daemon, name), kept)).toBe(contentsOf(join(tree, 'rootfs'), kept));
+      expect(contentsOf(rootOf(daemon, name), kept)).toBe(packedOf(kept));
       expect((await setState(daemon, name, 'start')).err).toBe('');
       const run = async (script: string): Promise<string> => {
         const ended = await daemon.ok('POST', `/1.0/containers/${name}/exec`, {
