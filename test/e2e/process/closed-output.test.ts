@@ -18,10 +18,10 @@ let manifest: string;
 beforeAll(async () => {
   daemon = await makeDaemon();
   manifest = join(folder, 'many.yaml');
-  // Different from each other, so that the plan exceeds the capacity of a pipe.
+  // The plan exceeds the capacity of a pipe.
   const one = (index: number): string =>
-    `kind: profile\nname: p${index}\ndescription: ${'x'.repeat(index)}\nconfig: { user.a: '${index}' }\n`;
-  writeFileSync(manifest, Array.from({ length: 300 }, (_, index) => one(index)).join('---\n'));
+    `kind: profile\nname: p${index}\ndescription: ${'x'.repeat(2_000)}\nconfig: { user.a: '${index}' }\n`;
+  writeFileSync(manifest, Array.from({ length: 50 }, (_, index) => one(index)).join('---\n'));
 });
 const marks: Mark[] = [];
 afterEach(() => {

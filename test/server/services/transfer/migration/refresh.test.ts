@@ -55,7 +55,7 @@ async function original(side: Side, name: string): Promise<void> {
   const devices = { eth0: { type: 'nic', nictype: 'p2p' } };
   await createContainer(side.daemon, name, { config: { 'user.of': 'the original' }, devices });
   plant(volumeDir(side, name));
-  writeFileSync(join(volumeDir(side, name), 'rootfs/large'), randomBytes(4_000_000));
+  writeFileSync(join(volumeDir(side, name), 'rootfs/large'), randomBytes(1_500_000));
   for (const snapshot of ['s0', 's1', 's2']) {
     await side.daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
     writeFileSync(join(volumeDir(side, name), `rootfs/after-${snapshot}`), snapshot);
