@@ -39,7 +39,8 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
   chmodSync(folder, 0o711);
   const dir = join(folder, 'lxd');
   mkdirSync(dir);
-  const env = { ...process.env, LXD_DIR: dir };
+  // It lives shortly: fewer collections of garbage take a tenth less of the processor.
+  const env = { ...process.env, LXD_DIR: dir, GOGC: '400' };
   // `env` becomes the program, with or without words before it.
   const child = spawn('env', [...run, 'lxd', '--logfile', join(folder, 'log')], {
     env,
