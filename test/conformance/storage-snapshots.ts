@@ -180,18 +180,17 @@ export function snapshotTests(world: StorageWorld): void {
       await world.storage.deletePool(pool);
     });
 
-    test.each(['', '.', '..', '../x', 'a/b', 'a b', 'a\0b', 'é', 'x'.repeat(65)])(
-      'the snapshot name %j is Invalid everywhere',
-      async (bad) => {
-        const pool = await withContainer();
-        expect(await codeOf(take(pool, snap(bad)))).toBe('Invalid');
-        expect(await codeOf(world.storage.deleteSnapshot(pool, snap(bad)))).toBe('Invalid');
-        expect(await codeOf(world.storage.restoreSnapshot(pool, snap(bad), never))).toBe('Invalid');
-        await take(pool, snap('s'));
-        expect(await codeOf(world.storage.renameSnapshot(pool, snap('s'), bad))).toBe('Invalid');
-        expect(() => world.storage.snapshotPath(pool, snap(bad))).toThrow(DriverError);
-      },
-    );
+    test('snapshot names with other characters, or too long, are Invalid everywhere', async () => {
+      const pool = await withContainer();
+      await take(pool, snap('s'));
+      for (const bad of ['', '.', '..', '../x', 'a/b', 'a b', 'a\0b', 'é', 'x'.repeat(65)]) {
+        expect(await codeOf(take(pool, snap(bad))), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.deleteSnapshot(pool, snap(bad))), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.restoreSnapshot(pool, snap(bad), never)), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.renameSnapshot(pool, snap('s'), bad)), bad).toBe('Invalid');
+        expect(() => world.storage.snapshotPath(pool, snap(bad)), bad).toThrow(DriverError);
+      }
+    });
 
     test('an aborted snapshot or restore throws the reason and changes nothing', async () => {
       const pool = await withContainer();

@@ -232,18 +232,18 @@ export function volumeTests(world: StorageWorld): void {
       expect(others).toEqual(['container/c', 'custom/v']);
     });
 
-    test.each(['', '.', '..', '../x', 'a/b', 'a b', 'a:b', 'a,b', 'a\0b', 'é', 'x'.repeat(65), `p%${'x'.repeat(65)}`])(
-      'the name %j is Invalid everywhere',
-      async (bad) => {
-        const pool = await madePool();
-        expect(await codeOf(make(pool, container(bad), { kind: 'empty' }))).toBe('Invalid');
-        expect(await codeOf(world.storage.deleteVolume(pool, container(bad)))).toBe('Invalid');
-        await make(pool, container('a'), { kind: 'empty' });
-        expect(await codeOf(world.storage.renameVolume(pool, container('a'), bad))).toBe('Invalid');
-        expect(await codeOf(world.storage.hasVolume(pool, container(bad)))).toBe('Invalid');
-        expect(() => world.storage.volumePath(pool, container(bad))).toThrow(DriverError);
-      },
-    );
+    test('names with other characters, or too long, are Invalid everywhere', async () => {
+      const pool = await madePool();
+      await make(pool, container('a'), { kind: 'empty' });
+      const tooLong = 'x'.repeat(65);
+      for (const bad of ['', '.', '..', '../x', 'a/b', 'a b', 'a:b', 'a,b', 'a\0b', 'é', tooLong, `p%${tooLong}`]) {
+        expect(await codeOf(make(pool, container(bad), { kind: 'empty' })), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.deleteVolume(pool, container(bad))), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.renameVolume(pool, container('a'), bad)), bad).toBe('Invalid');
+        expect(await codeOf(world.storage.hasVolume(pool, container(bad))), bad).toBe('Invalid');
+        expect(() => world.storage.volumePath(pool, container(bad)), bad).toThrow(DriverError);
+      }
+    });
 
     const oddNames = [
       '.tmp-x',
