@@ -5,7 +5,7 @@ import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
 import { settle } from '../../support/daemons/child-process.ts';
 import { call } from '../../support/daemons/daemon.ts';
-import { backupBodies, imageBodies } from '../../support/hostile/files.ts';
+import { backupBodies, imageBodies, yamlBodies } from '../../support/hostile/files.ts';
 import { openHeldDaemon, type HeldDaemon } from '../../support/hostile/event-loop-daemon.ts';
 import { anyBodies, configBodies } from '../../support/hostile/json-bodies.ts';
 import { isLongRun } from '../../support/left-out.ts';
@@ -47,9 +47,16 @@ describe.each(withConfig.map((row, at) => [...row, at] as const))(
   },
 );
 
+// Images and backups have one reader of YAML: every second of its bodies is an image, the others are backups; a long run has all as both.
+const yaml = Object.keys(yamlBodies);
+const without = (bodies: Readonly<Record<string, Buffer>>, place: string, turn: number): readonly string[] =>
+  Object.keys(bodies).filter(
+    (what) => isLongRun || !yaml.some((one, at) => what === `${place}: ${one}` && at % 2 === turn),
+  );
+
 describe('an image', () => {
   const bodies = imageBodies();
-  test.each(Object.keys(bodies))(
+  test.each(without(bodies, 'metadata.yaml', 0))(
     'does not block the loop with %s',
     async (what) => {
       await held.expectFree(() => settle(held.daemon, 'POST', '/1.0/images', bodies[what]));
@@ -60,7 +67,7 @@ describe('an image', () => {
 
 describe('a backup', () => {
   const bodies = backupBodies();
-  test.each(Object.keys(bodies))(
+  test.each(without(bodies, 'index.yaml', 1))(
     'does not block the loop with %s',
     async (what) => {
       await held.expectFree(async () => {
