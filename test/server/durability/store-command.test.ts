@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
         resolve({ code: error === null ? 0 : Number(error.code), out, err }),
       );
     });
-  /** In this process, for what needs no start of a program. */
+  /** In this process: the program itself is shown by a migration and by a backup of the file. */
   const storeHere = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
     const [out, err] = [process.stdout, process.stderr].map((stream) =>
       vi.spyOn(stream, 'write').mockImplementation(() => true),
@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     expect(await profiles()).toEqual(['default', 'one']);
     expect(etcd.ctl('get', `/${address.split('/').at(-1)}/data/profiles/one`, '--keys-only')).toContain('one');
     await stop();
-    expect(await store('migrate', '--to', newAddress())).toMatchObject({
+    expect(await storeHere('migrate', '--to', newAddress())).toMatchObject({
       code: 1,
       err: expect.stringContaining(`are in ${address} already`),
     });
@@ -101,7 +101,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     const address = newAddress();
     const other = await openEtcdStore({ endpoints: etcd.endpoints, name: address.split('/').at(-1) ?? '' });
     await other.txn([], [put('/somebody', 'else')]);
-    expect(await store('migrate', '--to', address)).toMatchObject({
+    expect(await storeHere('migrate', '--to', address)).toMatchObject({
       code: 1,
       err: expect.stringContaining('is not empty: it has 1 records'),
     });
@@ -126,12 +126,12 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
     await stop();
-    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
+    expect(await storeHere('migrate', '--to', address)).toMatchObject({ code: 0 });
     // Interrupted before the host has noted it.
     const note = join(dir, 'database/store.json');
     expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ epoch: 2 });
     await rm(note);
-    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
+    expect(await storeHere('migrate', '--to', address)).toMatchObject({ code: 0 });
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
     expect(etcd.ctl('get', '--prefix', `/${name}/data/rubbish`)).toBe('');
@@ -140,23 +140,24 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
   test.each(['the file', 'an etcd'])('backs up and restores %s; later changes are gone', async (where) => {
     const flags = where === 'the file' ? [] : ['--store', newAddress()];
     const file = join(dir, 'backup.ndjson');
+    const run = where === 'the file' ? store : storeHere;
     await start(...flags);
     await makeProfile('one');
     // A store in etcd can be read beside its daemon.
     if (where === 'the file') await stop();
-    expect(await store('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
+    expect(await run('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(existsSync(`${file}.partial`)).toBe(false);
     if (where === 'the file') await start();
     await makeProfile('two');
-    const used = await store('restore', file, '--replace');
+    const used = await run('restore', file, '--replace');
     expect(used).toMatchObject({ code: 1, err: expect.stringContaining('is in use') });
     await stop();
-    expect(await store('restore', file)).toMatchObject({
+    expect(await run('restore', file)).toMatchObject({
       code: 1,
       err: expect.stringContaining('--replace puts the backup'),
     });
-    expect(await store('restore', file, '--replace')).toMatchObject({ code: 0 });
+    expect(await run('restore', file, '--replace')).toMatchObject({ code: 0 });
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
   });
@@ -167,9 +168,9 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     const other = newAddress();
     await start('--store', address);
     await makeProfile('one');
-    expect(await store('backup', file)).toMatchObject({ code: 0 });
+    expect(await storeHere('backup', file)).toMatchObject({ code: 0 });
     await stop();
-    expect(await store('restore', file, '--store', other)).toMatchObject({ code: 0 });
+    expect(await storeHere('restore', file, '--store', other)).toMatchObject({ code: 0 });
     const error: unknown = await start('--store', address).catch((reason: unknown) => reason);
     expect(String(error)).toContain('not a later restore of it');
     await start();
@@ -181,7 +182,7 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     await makeProfile('one');
     await stop();
     const file = join(dir, 'backup.ndjson');
-    expect(await store('backup', file)).toMatchObject({ code: 0 });
+    expect(await storeHere('backup', file)).toMatchObject({ code: 0 });
     const whole = readFileSync(file, 'utf8');
     const damages = { 'is damaged': whole.slice(0, -30), 'is not a dump of a store': 'hello\n', 'is empty': '' };
     for (const [why, content] of Object.entries(damages)) {
