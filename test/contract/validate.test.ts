@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { nearestName } from '../../server/api/text/nearest-word.ts';
-import { validateBody } from '../../server/api/schema/validate-json.ts';
+import { validateBody, withoutNulls } from '../../server/api/schema/validate-json.ts';
 
 const Body = Type.Object({
   name: Type.String({ minLength: 2, maxLength: 5 }),
@@ -45,6 +45,13 @@ describe('body validation', () => {
     expect(validateBody(Body, { name: 'ok', config: undefined })).toEqual([]);
     for (const timeout of [-1, 10]) expect(validateBody(Body, { name: 'abcde', timeout })).toEqual([]);
     expect(validateBody(Type.Unknown(), { anything: [1, null] })).toEqual([]);
+  });
+
+  test('null stands for a member that is left out, in objects of lists, too', () => {
+    const Rule = Type.Object({ action: Type.String(), port: Type.Optional(Type.String()) });
+    const Rules = Type.Object({ rules: Type.Array(Rule) });
+    const sent = { rules: [{ action: 'drop', port: null }, { action: null }, null] };
+    expect(withoutNulls(Rules, sent)).toEqual({ rules: [{ action: 'drop' }, { action: null }, null] });
   });
 
   test('every problem is collected', () => {

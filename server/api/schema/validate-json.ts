@@ -46,6 +46,8 @@ export function validateBody(schema: TSchema, value: unknown, options: ValidateO
 
 /** The value without null members that its schema neither requires nor allows as null: Go clients send null for absent members. */
 export function withoutNulls(schema: Keywords, value: unknown): unknown {
+  const { items } = schema;
+  if (items !== undefined && Array.isArray(value)) return value.map((item) => withoutNulls(items, item));
   if (schema.properties === undefined || !hasType('object', value)) return value;
   const members = Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, member]) => {
     const known = schema.properties?.[name];

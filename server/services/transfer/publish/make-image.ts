@@ -107,8 +107,9 @@ const aliasesOf = (body: ImagePost): PullWish['aliases'] =>
 
 /** Refuses taken or invalid aliases, and settings that only remote images have, before anything starts. */
 function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: ImagePost): void {
-  const problems: Problem[] = (body.aliases ?? []).flatMap(({ name }, index) => {
-    const rule = aliasName(name);
+  const names = (body.aliases ?? []).map(({ name }) => name);
+  const problems: Problem[] = names.flatMap((name, index) => {
+    const rule = names.indexOf(name) < index ? `occurs twice: ${name}` : aliasName(name);
     return rule === undefined ? [] : [{ path: `aliases.${index}.name`, message: rule }];
   });
   if (body.auto_update === true && body.source.type !== 'image') {
@@ -116,8 +117,8 @@ function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: Imag
     problems.push({ path: 'auto_update', message });
   }
   if (problems.length > 0) throw errors.invalid('image', problems);
-  const taken = (body.aliases ?? []).find(({ name }) => records.aliases.has(aliasIn(records, project, name)));
-  if (taken !== undefined) throw errors.exists('image alias', taken.name);
+  const taken = names.find((name) => records.aliases.has(aliasIn(records, project, name)));
+  if (taken !== undefined) throw errors.exists('image alias', taken);
 }
 
 function readUrl({ source }: ImagePost): string {

@@ -438,6 +438,15 @@ describe('aliases', () => {
     // An URL with one of these would mean something else.
     for (const name of ['.', '..', 'a/', '/a', 'a//b', 'a/../b'])
       expect([name, await post({ name, target: one })]).toEqual([name, 400]);
+    const twice = {
+      aliases: [{ name: 'x4' }, { name: 'x4', description: null }],
+      source: { type: 'url', url: 'http://x' },
+    };
+    const refused = await daemon.call('POST', '/1.0/images', twice);
+    expect([refused.status, refused.metadata.details]).toEqual([
+      400,
+      [{ path: 'aliases.1.name', message: 'occurs twice: x4' }],
+    ]);
     expect((await daemon.call('POST', alias('x1'), { name: 'x2' })).status).toBe(409);
     expect((await daemon.call('PUT', alias('x1'), { description: 'x' })).status).toBe(400);
     expect((await daemon.call('PUT', alias('nobody'), { target: one })).status).toBe(404);
