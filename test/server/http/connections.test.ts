@@ -9,6 +9,7 @@ import { Connections, networkLimits, watchConnections } from '../../../server/ht
 import { listenTls, type TlsServer } from '../../../server/http/listen/listen.ts';
 import type { HttpHandler } from '../../../server/http/app.ts';
 import { bundleDaemon, startChild, type Bundle } from '../../support/daemons/child-process.ts';
+import { call } from '../../support/daemons/daemon.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -153,6 +154,8 @@ describe('a stop', () => {
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
     const secure = connectTls({ socket: tcp(), rejectUnauthorized: false });
     await once(secure, 'secureConnect');
+    const token = await call(daemon, 'POST', '/1.0/certificates', { type: 'client', name: 'new', token: true });
+    const offering = `GET ${token.body.operation}/wait HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`;
     const sockets = [
       stay(tcp()),
       stay(tcp(), Buffer.from('16030100c8010000c4', 'hex')),
@@ -160,6 +163,7 @@ describe('a stop', () => {
       stay(secure, upgrade('/1.0/operations/nothing/websocket')),
       stay(local(), upgrade('/1.0/operations/nothing/websocket')),
       stay(local(), upgrade('/1.0/events')),
+      stay(local(), offering),
       stay(local(), 'nonsense\r\n\r\n'),
       stay(local(), 'GET /1.0 HTTP/1.1\r\nHost: x\r\n'),
       stay(local()),
