@@ -234,6 +234,32 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect(readFileSync(join(rootfs(), 'log'), 'utf8')).toBe('one\ntwo\n');
     });
 
+    test('an append to an absent file that another request makes meanwhile adds to that file', async () => {
+      const dir = join(rootfs(), 'appended');
+      mkdirSync(dir);
+      try {
+        const headers = { 'content-length': 8, 'x-svc-write': 'append' };
+        const slow = httpRequest({
+          socketPath: daemon().socketPath,
+          method: 'POST',
+          path: at('/appended/log'),
+          headers,
+        });
+        const answered = new Promise<number | undefined>((resolve, reject) => {
+          slow.on('error', reject).on('response', (response) => resolve(response.resume().statusCode));
+        });
+        slow.write('slow');
+        await until(() => uploadsIn(dir) === 1);
+        expect((await post('/appended/log', 'fast\n', { 'x-svc-write': 'append' })).status).toBe(200);
+        slow.end('est\n');
+        expect(await answered).toBe(200);
+        expect(readFileSync(join(dir, 'log'), 'utf8')).toBe('fast\nslowest\n');
+        expect(readdirSync(dir)).toEqual(['log']);
+      } finally {
+        rmSync(dir, { recursive: true });
+      }
+    });
+
     test('a link at the end is followed inside, also to a file that is not there yet', async () => {
       mkdirSync(join(rootfs(), 'data'));
       symlinkSync('/data/real', join(rootfs(), 'current'));

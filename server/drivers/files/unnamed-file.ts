@@ -1,6 +1,6 @@
 // Files without a name until they are complete: a broken upload or a killed daemon leaves the old file.
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, linkSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { codeOf } from '../../lib/shared/error-code.ts';
 import type { Acting } from './change-entry.ts';
@@ -11,6 +11,8 @@ export interface UnnamedFile {
   readonly fd: number;
   /** Names it, replacing any existing file. */
   moveTo(at: Buffer): void;
+  /** Names it unless something has that name; false: something has. */
+  moveToFree(at: Buffer): boolean;
   /** Deletes it unless it has been named. */
   close(): void;
 }
@@ -31,15 +33,21 @@ export function openUnnamed(acting: Acting): UnnamedFile {
     fd,
     moveTo: (at) =>
       making(() => {
-        try {
-          native.nameFile(fd, at);
-        } catch (error) {
-          if (codeOf(error) !== 'EEXIST') throw error;
-          replace(at, (name) => native.nameFile(fd, name));
-        }
+        if (!wasFree(() => native.nameFile(fd, at))) replace(at, (name) => native.nameFile(fd, name));
       }),
+    moveToFree: (at) => making(() => wasFree(() => native.nameFile(fd, at))),
     close: () => closeSync(fd),
   };
+}
+
+function wasFree(name: () => void): boolean {
+  try {
+    name();
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    return false;
+  }
 }
 
 /** Without `moveTo` it can only be read back. */
@@ -105,6 +113,7 @@ function openTemporary({ found, making }: Acting): UnnamedFile {
       making(() => renameSync(path, at));
       isMoved = true;
     },
+    moveToFree: (at) => making(() => wasFree(() => linkSync(path, at))),
     close() {
       closeSync(fd);
       inUse.delete(name);

@@ -6,6 +6,7 @@ import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } fr
 import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './unnamed-file.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { copyBytes, fill } from './copy-bytes.ts';
+import { failWith } from './file-error.ts';
 import type { Native } from './native-calls.ts';
 import { below, isMountPoint, reopen, type HeldEntry } from './held-entry.ts';
 import { refuseOddFile } from './read.ts';
@@ -28,10 +29,11 @@ export async function writeFile(
 ): Promise<void> {
   await changing(root, path, { verb: 'write', followLast: true }, async (acting) => {
     const { entry, parent } = acting.found;
-    const sync = root.isSynced === true ? syncOpen : () => Promise.resolve();
+    const sync = syncOf(root);
     if (entry === undefined) {
       const file = { owner: ownerFor(root, options), mode: options.mode ?? defaultMode, sync };
-      await create(acting, content, file, signal);
+      const append = (from: number): Promise<void> => appendTo(root, path, from, options, signal);
+      await create(acting, content, { ...file, ...(options.append ? { append } : {}) }, signal);
       return;
     }
     refuseOddFile(entry);
@@ -47,10 +49,14 @@ export async function writeFile(
 /** Syncs an open file if the tree is durable. */
 type Sync = (fd: number) => Promise<void>;
 
+const syncOf = (root: FileRoot): Sync => (root.isSynced === true ? syncOpen : () => Promise.resolve());
+
 interface NewFile {
   readonly sync: Sync;
   readonly owner: HostIds;
   readonly mode: number;
+  /** Adds the content of an open file to the one that another request has made meanwhile; absent: the new file replaces that one. */
+  readonly append?: (from: number) => Promise<void>;
 }
 
 async function create(acting: Acting, content: Readable, file: NewFile, signal: AbortSignal): Promise<void> {
@@ -59,10 +65,27 @@ async function create(acting: Acting, content: Readable, file: NewFile, signal: 
     await fill(made.fd, content, signal);
     setOwnerAndMode(made.fd, file.owner, file.mode);
     await file.sync(made.fd);
-    made.moveTo(below(acting.found.parent, acting.found.name));
+    const at = below(acting.found.parent, acting.found.name);
+    if (file.append === undefined) made.moveTo(at);
+    else if (!made.moveToFree(at)) await file.append(made.fd);
   } finally {
     made.close();
   }
+}
+
+async function appendTo(
+  root: FileRoot,
+  path: Buffer,
+  from: number,
+  options: WriteOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await changing(root, path, { verb: 'write', followLast: true }, async ({ found: { entry } }) => {
+    if (entry === undefined) failWith('ENOENT');
+    refuseOddFile(entry);
+    const owner = ownerFor(root, options, entry.stats);
+    await pour(from, entry, { owner, mode: options.mode, append: true, sync: syncOf(root) }, signal);
+  });
 }
 
 interface FileChange {

@@ -36,6 +36,20 @@ test('a complete file replaces the old one, and has a temporary name until then'
   expect([readdirSync(dir), readFileSync(join(dir, 'file'), 'utf8')]).toEqual([['file'], 'new']);
 });
 
+test('a complete file takes a free name, and leaves one that is taken', async () => {
+  const at = below(parent, name);
+  for (const [content, isNamed] of [
+    ['first', true],
+    ['second', false],
+  ] as const) {
+    const file = open();
+    await fill(file.fd, Readable.from([Buffer.from(content)]), signal);
+    expect(file.moveToFree(at)).toBe(isNamed);
+    file.close();
+  }
+  expect([readdirSync(dir), readFileSync(join(dir, 'file'), 'utf8')]).toEqual([['file'], 'first']);
+});
+
 test('a file that was not moved leaves nothing behind', () => {
   open().close();
   expect(readdirSync(dir)).toEqual([]);
