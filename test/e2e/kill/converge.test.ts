@@ -167,7 +167,9 @@ async function inLanes(lanes: number, work: (gantryd: Gantryd) => Promise<void>)
 }
 
 describe('a daemon killed at random moments', () => {
-  test('loses nothing and leaves nothing behind on the simulation', { timeout: 300_000 }, async () => {
+  // Real containers show the same, and more; a long run has both.
+  const isShown = missing === undefined && !isLongRun;
+  test.skipIf(isShown)('loses nothing and leaves nothing behind on the simulation', { timeout: 300_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of the daemon on the simulation: seed ${random.seed}`);
     const lanes = isLongRun ? 4 : 1;

@@ -151,7 +151,7 @@ interface Writing {
 }
 
 /** Writing as fast as the processor allows would show no more. */
-const betweenWritesMs = 10;
+const betweenWritesMs = 30;
 
 function startWriting(store: Store): Writing {
   const acked = new Map<string, Rev>();
