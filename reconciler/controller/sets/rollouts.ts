@@ -1,8 +1,10 @@
 // The rollouts of a set: a revision goes to the hosts batch by batch, one rollout at a time, and is taken back when too many hosts fail.
+import { setTimeout as pause } from 'node:timers/promises';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Rollout } from '../config/config.ts';
 import type { Delivery } from '../decide/hooks.ts';
 import { batchVerdict } from '../decide/rollout.ts';
+import { retryPauseMs } from '../decide/retry.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run.ts';
@@ -128,7 +130,7 @@ export class Rollouts {
       given.push(...batch);
       const verdict = await this.#verdictOf(batch, given, delivery, overtaken);
       if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
-      if (verdict === 'withdrawn') return this.#withdraw(revision, run);
+      if (verdict === 'withdrawn') return this.#withdraw(revision, run, overtaken);
       const why = run === undefined ? undefined : await this.#checked(revision, given, overtaken);
       if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (why !== undefined) return this.#stopBy(why, delivery, given, run, overtaken);
@@ -216,7 +218,7 @@ export class Rollouts {
     onError(this.#message);
     await this.#afterFailure(delivery);
     if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
-    if (rollout.rollback && hasEarlier()) return this.#withdraw(revision, run);
+    if (rollout.rollback && hasEarlier()) return this.#withdraw(revision, run, overtaken);
     run?.end('partial', nowMs(), this.#message);
   }
 
@@ -227,10 +229,10 @@ export class Rollouts {
   }
 
   /** Back to the last good revision, until the source has another one. */
-  async #withdraw(revision: string, run: Run | undefined): Promise<void> {
-    const { goBack, onWithdrawn, by, nowMs } = this.#deps;
+  async #withdraw(revision: string, run: Run | undefined, overtaken: AbortSignal): Promise<void> {
+    const { onWithdrawn, by, nowMs } = this.#deps;
     const message = this.#message ?? '';
-    const last = await goBack(revision);
+    const last = await this.#goBack(revision, overtaken);
     if (last === undefined) return run?.end('cancelled', nowMs(), `Something newer came first. ${message}`);
     run?.end('rolled-back', nowMs(), message);
     this.start(last.revision, last.loaded, { kind: 'rollback', reason: 'rollout stopped', by, message });
@@ -238,7 +240,29 @@ export class Rollouts {
     this.#message = `It was taken back to ${short(last.revision)}. ${message}`;
     onWithdrawn(revision, this.#message);
   }
+
+  /** Tries until the last good revision can be read, which may need a Vault that does not answer now. Undefined when something newer came first. */
+  async #goBack(revision: string, overtaken: AbortSignal): ReturnType<RolloutDeps['goBack']> {
+    const { goBack, onError } = this.#deps;
+    let said: string | undefined;
+    for (let failures = 1; !overtaken.aborted; failures += 1) {
+      try {
+        return await goBack(revision);
+      } catch (error) {
+        const why = reasonOf(error);
+        if (why !== said) onError(`Revision ${short(revision)} cannot be taken back yet, it is tried again: ${why}`);
+        said = why;
+        const pauseMs = retryPauseMs(goBackPauses, failures, Math.random());
+        // A controller that ends does not wait for it.
+        await pause(pauseMs, undefined, { signal: overtaken, ref: false }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
 }
+
+/** Pauses between tries to read the last good revision. */
+const goBackPauses = { firstMs: 1000, longestMs: 60_000 };
 
 const listOf = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;

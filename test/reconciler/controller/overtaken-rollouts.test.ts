@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { LoadedRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import type { SetOnHost } from '../../../reconciler/controller/sets/on-host/set-on-host.ts';
+import { until } from '../../support/until.ts';
 import { Rollouts, type RolloutDeps, type StartPart } from '../../../reconciler/controller/sets/rollouts.ts';
 
 const start: StartPart = { kind: 'sync', reason: 'commit', by: 'ann' };
@@ -90,4 +91,46 @@ test('a rollout that failed withdraws its revision after its hook', async () => 
   state.endHook?.();
   await turn();
   expect(state.withdrawn).toEqual(['r1']);
+});
+
+test('a revision that failed is taken back when the last good one can be read again', async () => {
+  const said: string[] = [];
+  let tries = 0;
+  const withdrawn: string[] = [];
+  const { rollouts, state } = begun({
+    onFailure: async () => undefined,
+    onError: (message) => said.push(message),
+    goBack: async () => {
+      tries += 1;
+      if (tries === 1) throw new Error('Vault does not answer');
+      state.isFailed = false;
+      state.isSynced = true;
+      return { revision: 'r0', loaded };
+    },
+    onWithdrawn: (revision) => withdrawn.push(revision),
+  });
+  state.isFailed = true;
+  rollouts.start('r1', loaded, start);
+  await until(() => withdrawn.length > 0);
+  expect([withdrawn, rollouts.message]).toEqual([['r1'], expect.stringContaining('It was taken back to r0')]);
+  expect(said).toContain('Revision r1 cannot be taken back yet, it is tried again: Vault does not answer');
+});
+
+test('a revision that cannot be taken back yet stays when a newer one comes', async () => {
+  let tries = 0;
+  const { rollouts, state } = begun({
+    onFailure: async () => undefined,
+    goBack: async () => {
+      tries += 1;
+      throw new Error('Vault does not answer');
+    },
+  });
+  state.isFailed = true;
+  rollouts.start('r1', loaded, start);
+  await until(() => tries === 1);
+  state.isFailed = false;
+  state.isSynced = true;
+  rollouts.start('r2', loaded, start);
+  await turn();
+  expect([tries, rollouts.message]).toEqual([1, undefined]);
 });
