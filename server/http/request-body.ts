@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
+import { withEmptyTexts } from '../api/schema/null-texts.ts';
 import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
@@ -54,6 +55,12 @@ export function checkBody<S extends TSchema>(schema: S, sent: unknown): Static<S
   return value as Static<S>;
 }
 
-export async function readBody<S extends TSchema>(request: IncomingMessage, schema: S): Promise<Static<S>> {
-  return checkBody(schema, parseJson(await readBytes(request, maxJsonBytes)));
+/** `takesNullTexts`: of the dialect. */
+export async function readBody<S extends TSchema>(
+  request: IncomingMessage,
+  schema: S,
+  { takesNullTexts = false }: { readonly takesNullTexts?: boolean } = {},
+): Promise<Static<S>> {
+  const sent = parseJson(await readBytes(request, maxJsonBytes));
+  return checkBody(schema, takesNullTexts ? withEmptyTexts(schema, sent) : sent);
 }

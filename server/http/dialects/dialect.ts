@@ -15,6 +15,8 @@ export interface Dialect {
   readonly name: string;
   /** Lower-case prefix of the API's own headers, such as `x-svc-`. */
   readonly headerPrefix: string;
+  /** Null in a map of texts of a body is the empty text. Absent: it is refused. */
+  readonly takesNullTexts?: boolean;
   sync(
     endpoint: Endpoint,
     reply: { readonly metadata: unknown; readonly etag?: string; readonly location?: string },

@@ -31,6 +31,7 @@ const envelope = (members: Envelope): Required<Envelope> => ({
 export const lxdDialect: Dialect = {
   name: 'lxd',
   headerPrefix: 'x-lxd-',
+  takesNullTexts: true,
   sync(endpoint, reply) {
     const headers = {
       ...(reply.etag === undefined ? {} : { etag: reply.etag }),

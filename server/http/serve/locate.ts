@@ -38,7 +38,7 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   const isPlaced = routed && endpoint.placedBy === 'body';
   // A problem of this member alone does not keep another one from creating a container.
   if (refusal !== undefined && !(isPlaced && takesChange)) throw refusal;
-  const body = await bodyOf(endpoint, request.raw);
+  const body = await bodyOf(deps, endpoint, request.raw);
   checkNamedProjects(identity.caller, body);
   const place = isPlaced
     ? placing.memberFor(identity.caller, query['target'] ?? '', body as ContainerCreate | undefined)
@@ -48,8 +48,8 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   return { body };
 }
 
-const bodyOf = async (endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
-  endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body);
+const bodyOf = async ({ dialect }: AppDeps, endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
+  endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body, dialect);
 
 const hasOwnBody = ({ ownBody }: Endpoint, request: IncomingMessage): boolean =>
   ownBody === 'every' || (ownBody === 'octets' && isOctets(request));

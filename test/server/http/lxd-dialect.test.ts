@@ -325,3 +325,11 @@ test('an unknown architecture is refused for a container without an image, and i
   const copied = await lxd('POST', '/1.0/containers', { name: 'copied', architecture: '2', source });
   expect((await lxd('GET', `${copied.body.operation}/wait`)).metadata.status).toBe('Success');
 });
+
+test('null unsets a key of a config, as on LXD', async () => {
+  const keys = { 'user.gone': '1', 'user.stays': '2' };
+  expect((await lxd('PATCH', '/1.0/containers/two', { config: keys })).status).toBe(200);
+  expect((await lxd('PATCH', '/1.0/containers/two', { config: { 'user.gone': null } })).status).toBe(200);
+  const { config } = (await lxd('GET', '/1.0/containers/two')).metadata;
+  expect([config['user.gone'], config['user.stays']]).toEqual([undefined, '2']);
+});
