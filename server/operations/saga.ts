@@ -5,7 +5,7 @@ import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
-import type { Changes, Records } from '../records/records.ts';
+import { isOutcomeUnknown, type Changes, type Records } from '../records/records.ts';
 import { readSagaParams, type SagaKind, sagaParams } from '../records/saga-params.ts';
 import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
@@ -43,6 +43,8 @@ interface Begun<P> {
   readonly saga: Saga<P>;
   readonly params: P;
   readonly holds: readonly RecordName[];
+  /** The store could not tell whether the last transaction has happened. */
+  mayHaveEnded?: boolean;
 }
 
 /** Thrown when a change begins on records that an unfinished undo holds. */
@@ -92,10 +94,7 @@ export class Sagas {
         done += 1;
         await inSpan(`${saga.kind}: ${step.name}`, {}, () => step.execute(params, context));
       }
-      await this.#records.retry((changes) => {
-        saga.commit?.(changes, params);
-        changes.delete('sagas', begun.id);
-      });
+      await this.#end(begun);
     } catch (error) {
       if ((await this.#unwind(begun, done)) === 'done') return;
       throw error;
@@ -198,13 +197,24 @@ export class Sagas {
     }
   }
 
-  async #finish<P>({ id, saga, params }: Begun<P>): Promise<void> {
+  async #finish<P>(begun: Begun<P>): Promise<void> {
     const context = withoutEnd();
-    for (const step of saga.steps) await step.execute(params, context);
-    await this.#records.retry((changes) => {
-      saga.commit?.(changes, params);
-      changes.delete('sagas', id);
-    });
+    for (const step of begun.saga.steps) await step.execute(begun.params, context);
+    await this.#end(begun);
+  }
+
+  /** The last transaction. */
+  async #end<P>(begun: Begun<P>): Promise<void> {
+    const { id, saga, params } = begun;
+    try {
+      await this.#records.retry((changes) => {
+        saga.commit?.(changes, params);
+        changes.delete('sagas', id);
+      });
+    } catch (error) {
+      if (isOutcomeUnknown(error)) begun.mayHaveEnded = true;
+      throw error;
+    }
   }
 
   /** A step that cannot be undone now is undone later. */
@@ -231,9 +241,11 @@ export class Sagas {
     }
   }
 
-  /** Undoes steps in reverse. Stops at the first failure: undoing more would leave a worse state. */
-  async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
-    if (saga.isFenced === true && !(await this.#fence(id))) return 'done';
+  /** Undoes steps in reverse. Stops at the first failure: undoing more would leave a worse state. A change that may have ended is fenced
+   *  first: its records may say already what the host would no longer have. */
+  async #undo<P>({ id, saga, params, mayHaveEnded }: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
+    const isFenced = saga.isFenced === true || mayHaveEnded === true;
+    if (isFenced && !(await this.#fence(id))) return 'done';
     for (const step of saga.steps.slice(0, stepCount).toReversed()) {
       await step.undo?.(params).catch((cause: unknown) => {
         throw new Error(`step ${step.name}: ${errorText(cause)}`, { cause });

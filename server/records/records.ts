@@ -1,5 +1,5 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
-import type { Compare, Op, Store } from '../store/store.ts';
+import { type Compare, type Op, type Store, StoreError } from '../store/store.ts';
 import { Changes, type Guard } from './changes.ts';
 import type { Collections } from './collection.ts';
 import { Contents, type SharedListener } from './contents.ts';
@@ -17,6 +17,9 @@ export { Collection, type Entry } from './collection.ts';
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
 }
+
+/** The transaction may have been applied: the store could not tell. */
+export const isOutcomeUnknown = (error: unknown): boolean => error instanceof StoreError && error.code === 'Unknown';
 
 /** How long to wait for another member's changes to arrive. */
 const catchUpMs = 2_000;
