@@ -16,8 +16,9 @@ export function removedAtEnd(folder: string): string {
   return folder;
 }
 
+/** A program of the tests, such as a shell that saves its state, may still add a file: such a folder is removed again. */
 export function removeTempFolders(): void {
   process.removeListener('exit', removeTempFolders);
-  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+  for (const folder of made) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   made.clear();
 }
