@@ -240,7 +240,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^provider\/framework\//,
-    own: /^(provider\/framework\/|server\/api\/text\/durations\.ts$)/,
+    own: /^(provider\/framework\/|server\/(api\/text\/durations|lib\/shared\/deadline)\.ts$)/,
     packages: /^$/,
     why: 'the framework knows neither wire nor daemon',
   },

@@ -50,7 +50,12 @@ function start<C>(
   values: ValueMap,
 ): RunningOperation<C> {
   const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
-  return begin(deps.provider, deps.client, { ...input.privateData }, { timeoutMs: limit, stopping: deps.stopping });
+  return begin(
+    deps.provider,
+    deps.client,
+    { ...input.privateData },
+    { timeoutMs: limit, isInTimeouts: true, stopping: deps.stopping },
+  );
 }
 
 const done = (begun: RunningOperation<unknown>, state: ValueMap | null): Applied => {

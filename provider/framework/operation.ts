@@ -1,4 +1,5 @@
 // One operation on an object under its time limit: its context and the message of its failure.
+import { longestTimerMs } from '../../server/lib/shared/deadline.ts';
 import { failure, type Diagnostic } from './diagnostic.ts';
 import type { Context, PrivateData } from './object-type.ts';
 import type { AnyProvider, AnyResource } from './provider.ts';
@@ -13,6 +14,8 @@ export interface ResourceDeps<C> {
 
 export interface OperationLimits {
   readonly timeoutMs: number;
+  /** The limit is in the attribute `timeouts`, which only resources have. */
+  readonly isInTimeouts?: boolean;
   readonly stopping: AbortSignal;
 }
 
@@ -34,7 +37,10 @@ export function begin<C>(
 ): RunningOperation<C> {
   const diagnostics: Diagnostic[] = [];
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(new Error('the time limit has passed')), limits.timeoutMs);
+  const timer = setTimeout(
+    () => deadline.abort(new Error('the time limit has passed')),
+    Math.min(limits.timeoutMs, longestTimerMs),
+  );
   return {
     context: {
       client,
@@ -48,7 +54,12 @@ export function begin<C>(
       if (!deadline.signal.aborted) diagnostics.push(...provider.explain(what, error));
       else {
         const limit = `It took longer than ${limits.timeoutMs / 1000} s. The server may still be working on it; the state shows the object as it is now.`;
-        diagnostics.push(failure(`Timed out: ${what}`, `${limit} Raise the limit in the timeouts attribute.`));
+        diagnostics.push(
+          failure(
+            `Timed out: ${what}`,
+            `${limit}${limits.isInTimeouts === true ? ' Raise the limit in the timeouts attribute.' : ''}`,
+          ),
+        );
       }
     },
     end: () => clearTimeout(timer),

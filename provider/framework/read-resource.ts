@@ -13,7 +13,7 @@ export async function readResource<C>(
 ): Promise<ReadResult> {
   const { attributes } = resource;
   const limit = timeoutMs(state['timeouts'], 'read', resource.timeoutsMs?.read);
-  const begun = begin(provider, client, { ...privateData }, { timeoutMs: limit, stopping });
+  const begun = begin(provider, client, { ...privateData }, { timeoutMs: limit, isInTimeouts: true, stopping });
   try {
     const read = await resource.read(withoutNullEntries(attributes, state), begun.context);
     const found = read === null ? null : withNullEntries(attributes, { ...state, ...(read as ValueMap) }, state);

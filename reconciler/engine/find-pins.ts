@@ -1,7 +1,7 @@
 // Finds the current fingerprints of followed aliases and sources, for gantry.lock. The server fetches images from sources.
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
-import { pause } from '../../server/lib/shared/deadline.ts';
+import { pause, within } from '../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 import type { Document } from '../core/documents/document.ts';
 import { normalizeDocuments } from '../core/graph/normalize.ts';
@@ -110,8 +110,8 @@ async function fetchImage({ client, signal, nowMs, onProgress }: PinsDeps, docum
     nowMs,
     pause,
   };
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(step.timeoutMs)]);
-  await createRemoteImage(context, step, limited).catch((error: unknown) => {
+  const create = (limited: AbortSignal): Promise<unknown> => createRemoteImage(context, step, limited);
+  await within(step.timeoutMs, create, signal).catch((error: unknown) => {
     if (signal.aborted) throw signal.reason;
     throw new Error(`cannot fetch ${address} from its source: ${reasonOf(error)}`, { cause: error });
   });

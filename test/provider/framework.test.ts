@@ -8,6 +8,7 @@ import { renderPath } from '../../provider/framework/path.ts';
 import { planChange, fillUnknowns } from '../../provider/framework/plan.ts';
 import { resource, type AnyProvider, type Resource } from '../../provider/framework/provider.ts';
 import { ProviderServer } from '../../provider/framework/server.ts';
+import { pause } from '../../server/lib/shared/deadline.ts';
 import { timeoutsAttribute } from '../../provider/framework/timeouts.ts';
 import {
   equalValues,
@@ -114,7 +115,7 @@ describe('a plan', () => {
 
 interface Toy {
   readonly live: Map<string, { note: string | null }>;
-  fail?: 'refused' | 'after' | 'lost' | 'slow' | undefined;
+  fail?: 'refused' | 'after' | 'lost' | 'slow' | 'late' | undefined;
   unreadable?: boolean;
 }
 
@@ -124,6 +125,11 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
     if (toy.fail !== when) return;
     if (when === 'slow')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    if (when === 'late') {
+      await pause(50, undefined);
+      signal.throwIfAborted();
+      return;
+    }
     throw new Error(`broken: ${when}`);
   };
   const thing: Resource<typeof small, Toy> = {
@@ -143,6 +149,7 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
       await breakAt('refused', signal);
       mayExist();
       await breakAt('slow', signal);
+      await breakAt('late', signal);
       if (toy.fail !== 'lost') client.live.set(planned.name, { note: planned.note });
       await breakAt('lost', signal);
       await breakAt('after', signal);
@@ -261,6 +268,15 @@ describe('a state after an apply', () => {
       summary: 'Timed out: create toy_thing',
       detail: expect.stringContaining('timeouts attribute'),
     });
+  });
+
+  test('A limit beyond the longest timer of Node does not end an operation at once', async () => {
+    const { server } = await toyWith({ fail: 'late' });
+    const { diagnostics, state } = await create(server, {
+      timeouts: { create: '600h', read: null, update: null, delete: null },
+    });
+    expect(diagnostics).toEqual([]);
+    expect(state).toMatchObject({ name: 'a' });
   });
 });
 

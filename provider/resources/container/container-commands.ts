@@ -1,4 +1,5 @@
 // The commands of a container: selects those that run after a change, and keeps their results. Shared with gantry_container_exec.
+import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { parseDuration } from '../../framework/duration.ts';
@@ -108,7 +109,7 @@ export async function runOne(
   path: Path,
   { showsOutput }: { readonly showsOutput: boolean } = { showsOutput: true },
 ): Promise<Ran> {
-  const limit = AbortSignal.timeout(parseDuration(spec.timeout ?? '5m') ?? 300_000);
+  const limit = AbortSignal.timeout(Math.min(parseDuration(spec.timeout ?? '5m') ?? 300_000, longestTimerMs));
   const signal = AbortSignal.any([context.signal, context.stopping, limit]);
   // The arguments may hold sensitive values.
   const shown = spec.command[0] ?? '';
