@@ -34,7 +34,8 @@ export type StructureCode =
   | 'E_PROVIDER'
   | 'E_PART'
   | 'E_OVERRIDE'
-  | 'E_VERSION';
+  | 'E_VERSION'
+  | 'E_TIME';
 
 export type Code = RefusalCode | StructureCode;
 
@@ -58,6 +59,10 @@ export const rows: Readonly<Record<Code, Row>> = {
     'make both one or the other, with toset() or tolist()',
   ],
   E_BIG_NUMBER: ['numbers that are not kept exactly', 'write it as a string'],
+  E_TIME: [
+    'configurations that take too long to evaluate',
+    'simplify nested for expressions, and regular expressions that repeat repetitions',
+  ],
   E_FOREIGN_RESOURCE: ['resources of other providers', 'apply them with Terraform, in a stack of their own'],
   E_UNKNOWN_RESOURCE: [
     'resource types of ours that are no desired state',

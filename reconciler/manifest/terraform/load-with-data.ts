@@ -5,6 +5,7 @@ import type { ModuleFiles } from '../terraform-json/config/module-tree.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
 import type { VariableSetting } from '../terraform-json/evaluation/variables.ts';
 import { loadTerraform, type TerraformLoad } from '../terraform-json/load-terraform.ts';
+import { withinTime } from './within-time.ts';
 
 /** Answers in the order of the requests. */
 export type LiveData = (requests: readonly DataRequest[]) => Promise<readonly DataAnswer[]>;
@@ -16,6 +17,8 @@ interface LoadedData {
 }
 
 const maxRounds = 20;
+/** Thousands of resources take a second or two. */
+const evaluationMs = 20_000;
 
 /** Without `live`, contacts no server. */
 export async function loadWithData(
@@ -23,6 +26,7 @@ export async function loadWithData(
   given: ReadonlyMap<string, VariableSetting>,
   modules: ModuleFiles,
   live: LiveData | undefined,
+  limitMs = evaluationMs,
 ): Promise<LoadedData> {
   const answers = new Map<string, DataAnswer>();
   for (let round = 0; ; round++) {
@@ -32,13 +36,22 @@ export async function loadWithData(
       if (!answers.has(key)) asked.set(key, request);
       return answers.get(key);
     };
-    const loaded = loadTerraform(files, given, { modules, read });
+    const loaded =
+      withinTime(limitMs, () => loadTerraform(files, given, { modules, read })) ??
+      tooLong(limitMs, files[0]?.file ?? '');
     if (asked.size === 0) return { loaded, unread: [] };
     if (live === undefined || round >= maxRounds) return withoutData(loaded, [...asked.values()]);
     const found = await live([...asked.values()]);
     for (const [at, key] of [...asked.keys()].entries()) answers.set(key, found[at]);
   }
 }
+
+const tooLong = (limitMs: number, file: string): TerraformLoad => ({
+  documents: [],
+  problems: [{ code: 'E_TIME', message: `the evaluation takes longer than ${limitMs / 1000} s`, file, steps: [] }],
+  notices: [],
+  outputs: new Map(),
+});
 
 /** Drops problems of values that depend on data sources, since they cannot be checked. */
 function withoutData(loaded: TerraformLoad, asked: readonly DataRequest[]): LoadedData {

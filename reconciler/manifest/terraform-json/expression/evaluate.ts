@@ -13,6 +13,7 @@ import {
   isList,
   isMap,
   isSet,
+  joinTexts,
   mapFrom,
   setOf,
   toBool,
@@ -111,13 +112,16 @@ function template({ parts, isText }: Expression & { readonly type: 'template' },
     if (text === null) throw fail('E_VALUE', 'null cannot be part of a text', part);
     return text;
   });
-  return texts.includes(unknown) ? unknown : composed(texts.map(String).join(''));
+  return texts.includes(unknown) ? unknown : composed(joinTexts(texts.map(String), ''));
 }
 
 function joined(list: Expression, place: Surroundings): Value {
   const items = valueOf(list, place);
   if (!isList(items) || items.includes(unknown)) return unknown;
-  return items.map((item) => toText(item)).join('');
+  return joinTexts(
+    items.map((item) => String(toText(item) ?? '')),
+    '',
+  );
 }
 
 /** The scope resolves a whole reference: `gantry_container.web.name` is one name there. */

@@ -36,8 +36,26 @@ export function mapFrom(entries: Iterable<readonly [string, Value]>): ValueMap {
   return Object.fromEntries(entries);
 }
 
-/** Terraform keeps every text in the composed form of Unicode. */
-export const composed = (text: string): string => (/[^\0-\u02ff]/.test(text) ? text.normalize('NFC') : text);
+/** Code units: twice the largest file that a function reads. */
+const maxTextLength = 2 ** 25;
+
+/** Terraform keeps every text in the composed form of Unicode. Throws ConversionError if it is too long. */
+export function composed(text: string): string {
+  checkLength(text.length);
+  return /[^\0-\u02ff]/.test(text) ? text.normalize('NFC') : text;
+}
+
+/** Throws ConversionError if the texts are too long together. */
+export function joinTexts(texts: readonly string[], separator: string): string {
+  const gaps = Math.max(0, texts.length - 1) * separator.length;
+  checkLength(texts.reduce((sum, { length }) => sum + length, gaps));
+  return texts.join(separator);
+}
+
+/** Hostile configurations multiply texts until no memory is left. Throws ConversionError. */
+export function checkLength(length: number): void {
+  if (length > maxTextLength) throw new ConversionError(`a text has more than ${maxTextLength} characters`);
+}
 
 /** The value with all its texts and keys in that form; the same value if they are. */
 export function composedIn(value: Value): Value {

@@ -1,5 +1,5 @@
 // The functions of regular expressions: regex, regexall, replace with a pattern.
-import { ConversionError, mapFrom, type Value } from '../values.ts';
+import { checkLength, ConversionError, mapFrom, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import { readRegex } from './regex-dialect.ts';
 import type { FunctionRow } from './function-row.ts';
@@ -36,6 +36,7 @@ export function replaceAll(source: string, pattern: string, put: string): string
   for (const match of matchesOf(readRegex(pattern, 'g'), source)) {
     out += source.slice(end, match.index) + filled(put, match);
     end = match.index + match[0].length;
+    checkLength(out.length);
   }
   return out + source.slice(end);
 }

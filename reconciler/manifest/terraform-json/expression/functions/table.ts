@@ -89,6 +89,8 @@ export function callFunction(written: string, args: readonly Value[], span: Span
     return composedIn(row.run(args, context));
   } catch (error) {
     if (error instanceof ConversionError) throw new ExpressionError('E_VALUE', `${name}(): ${error.message}`, span);
+    // Text or a list beyond what JavaScript can hold.
+    if (error instanceof RangeError) throw new ExpressionError('E_VALUE', `${name}(): the value is too large`, span);
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { list, text, textsOf, truth, whole } from './arguments.ts';
 import { formatTexts } from './format.ts';
 import { replaceAll } from './regex.ts';
 import type { FunctionRow } from './function-row.ts';
-import { charactersOf, ConversionError, isList, isSet, type Value } from '../values.ts';
+import { charactersOf, checkLength, ConversionError, isList, isSet, joinTexts, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({
   least: 1,
@@ -30,8 +30,8 @@ function replace(value: string, search: string, put: string): string {
     return replaceAll(value, search.slice(1, -1), put);
   }
   // An empty text matches before, between and after all characters.
-  if (search === '') return value === '' ? put : ['', ...Array.from(value), ''].join(put);
-  return value.split(search).join(put);
+  if (search === '') return value === '' ? put : joinTexts(['', ...Array.from(value), ''], put);
+  return joinTexts(value.split(search), put);
 }
 
 function substring(value: string, offset: number, length: number): string {
@@ -51,7 +51,8 @@ const title = (value: string): string =>
 
 function indent(spaces: number, value: string): string {
   if (spaces < 0) throw new ConversionError(`${spaces} is no number of spaces`);
-  return value.replaceAll('\n', `\n${' '.repeat(spaces)}`);
+  checkLength(spaces);
+  return joinTexts(value.split('\n'), `\n${' '.repeat(spaces)}`);
 }
 /** A letter becomes one letter: ß stays. */
 const eachLetter = (value: string, edit: (letter: string) => string): string =>
@@ -84,10 +85,10 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
   join: {
     least: 2,
     run: (args) =>
-      args
-        .slice(1)
-        .flatMap((_, index) => textsOf(list(args, index + 1)))
-        .join(text(args, 0)),
+      joinTexts(
+        args.slice(1).flatMap((_, index) => textsOf(list(args, index + 1))),
+        text(args, 0),
+      ),
   },
   replace: { least: 3, max: 3, run: (args) => replace(text(args, 0), text(args, 1), text(args, 2)) },
   substr: { least: 3, max: 3, run: (args) => substring(text(args, 0), whole(args, 1), whole(args, 2)) },

@@ -1,0 +1,45 @@
+// Hostile configurations: evaluation ends in time, and no value takes all memory.
+import { expect, test } from 'vitest';
+import { loadWithData } from '../../../../reconciler/manifest/terraform/load-with-data.ts';
+
+const load = async (locals: Readonly<Record<string, string>>, limitMs?: number) => {
+  const value = { locals, output: { last: { value: `\${local.${Object.keys(locals).at(-1)}}` } } };
+  const { loaded } = await loadWithData(
+    [{ file: 'main.tf.json', folder: '/nowhere', value }],
+    new Map(),
+    new Map(),
+    undefined,
+    limitMs,
+  );
+  return loaded.problems;
+};
+
+const rounds = ['a', 'b', 'c', 'd'].reduce((inner, name) => `[for ${name} in range(1000) : ${inner}]`, '1');
+
+test.each([
+  ['a pattern that repeats a repetition', `\${regex("^(a+)+$", "${'a'.repeat(60)}b")}`],
+  ['a replacement with such a pattern', `\${replace("${'a'.repeat(60)}b", "/^(a+)+$/", "")}`],
+  ['loops in loops', `\${length(${rounds})}`],
+])('the time limit ends %s', async (_what, text) => {
+  const problems = await load({ x: text }, 300);
+  expect(problems).toEqual([expect.objectContaining({ code: 'E_TIME', file: 'main.tf.json' })]);
+  // The next configuration is evaluated as ever.
+  expect(await load({ x: '${upper("a")}' }, 10_000)).toEqual([]);
+});
+
+const doubled = Object.fromEntries(
+  Array.from({ length: 40 }, (_, at) => [`l${at}`, at === 0 ? 'text' : `\${local.l${at - 1}}\${local.l${at - 1}}`]),
+);
+
+test.each([
+  ['indent', { x: '${indent(100000000, "a\\nb")}' }],
+  ['indent beyond what a text can hold', { x: '${indent(1e12, "a\\nb")}' }],
+  ['replace', { x: '${replace(format("%10000s", ""), " ", format("%10000s", ""))}' }],
+  ['replace with a pattern', { x: '${replace(format("%10000s", ""), "/ /", format("%10000s", ""))}' }],
+  ['join', { x: '${join(format("%10000s", ""), split("", format("%10000s", "")))}' }],
+  ['templates that double', doubled],
+])('a text that is too long is refused: %s', async (_what, locals) => {
+  const [problem] = await load(locals);
+  expect(problem).toMatchObject({ code: expect.stringMatching(/^E_(VALUE|TYPE)$/) });
+  expect(problem?.message).toContain('more than 33554432 characters');
+});
