@@ -1,5 +1,5 @@
 // Answers: results and errors in the listener's dialect, with the headers of every answer.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { AppError } from '../api/errors.ts';
@@ -65,11 +65,15 @@ export function answerError(
     readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
   );
   // The rest of a large body ends the connection. A small one is read and discarded, so that the client can send its next request.
-  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
+  const isLeft = !request.raw.complete && announcedBytes(request.headers) > discardedBytes;
   if (isLeft) linger(request.raw);
   const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
   return answer(deps, request, reply, { ...rendered, headers });
 }
+
+/** A request that announces no body has none (RFC 9112, 6.3). */
+const announcedBytes = (headers: IncomingHttpHeaders): number =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 
 export function answer(
   deps: AnswerDeps,

@@ -51,6 +51,8 @@ export function callTls(
   const { client, headers, maxVersion, agent } = options;
   const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const type = body === undefined || Buffer.isBuffer(body) ? {} : { 'content-type': 'application/json' };
+  // Node announces no body of a DELETE, which a server then takes for the next request.
+  const length = bytes === undefined ? {} : { 'content-length': bytes.length };
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
       {
@@ -60,7 +62,7 @@ export function callTls(
         path,
         agent: agent ?? false,
         rejectUnauthorized: false,
-        headers: { ...type, ...headers },
+        headers: { ...type, ...length, ...headers },
         ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
         ...(maxVersion === undefined ? {} : { minVersion: maxVersion, maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' }),
       },
