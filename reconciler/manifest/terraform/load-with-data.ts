@@ -20,7 +20,7 @@ const maxRounds = 20;
 /** Thousands of resources take a second or two. */
 const evaluationMs = 20_000;
 
-/** Without `live`, contacts no server. */
+/** Without `live`, contacts no server. `limitMs`: for all rounds of evaluation together. */
 export async function loadWithData(
   files: readonly ConfigFile[],
   given: ReadonlyMap<string, VariableSetting>,
@@ -29,6 +29,7 @@ export async function loadWithData(
   limitMs = evaluationMs,
 ): Promise<LoadedData> {
   const answers = new Map<string, DataAnswer>();
+  let leftMs = limitMs;
   for (let round = 0; ; round++) {
     const asked = new Map<string, DataRequest>();
     const read = (request: DataRequest): DataAnswer => {
@@ -36,9 +37,10 @@ export async function loadWithData(
       if (!answers.has(key)) asked.set(key, request);
       return answers.get(key);
     };
-    const loaded =
-      withinTime(limitMs, () => loadTerraform(files, given, { modules, read })) ??
-      tooLong(limitMs, files[0]?.file ?? '');
+    const begunMs = performance.now();
+    const loaded = withinTime(leftMs, () => loadTerraform(files, given, { modules, read }));
+    if (loaded === undefined) return { loaded: tooLong(limitMs, files[0]?.file ?? ''), unread: [] };
+    leftMs = Math.max(1, leftMs - Math.ceil(performance.now() - begunMs));
     if (asked.size === 0) return { loaded, unread: [] };
     if (live === undefined || round >= maxRounds) return withoutData(loaded, [...asked.values()]);
     const found = await live([...asked.values()]);

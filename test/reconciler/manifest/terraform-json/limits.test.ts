@@ -43,3 +43,17 @@ test.each([
   expect(problem).toMatchObject({ code: expect.stringMatching(/^E_(VALUE|TYPE)$/) });
   expect(problem?.message).toContain('more than 33554432 characters');
 });
+
+test('an evaluation that the limit ends requests no data, and is not repeated', async () => {
+  const data = { gantry_image: { one: { alias: 'x' } } };
+  const locals = { x: '${data.gantry_image.one.fingerprint}', y: `\${${rounds}}` };
+  const value = { data, locals, output: { last: { value: '${local.x}${length(local.y)}' } } };
+  let reads = 0;
+  const live = (requests: readonly unknown[]): Promise<undefined[]> => {
+    reads += 1;
+    return Promise.resolve(requests.map(() => undefined));
+  };
+  const files = [{ file: 'main.tf.json', folder: '/nowhere', value }];
+  const { loaded } = await loadWithData(files, new Map(), new Map(), live, 300);
+  expect([loaded.problems.map(({ code }) => code), reads]).toEqual([['E_TIME'], 0]);
+});
