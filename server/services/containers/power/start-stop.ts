@@ -1,6 +1,6 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
-import { halt, hasEnded, stopNow, stopStateful, publishStopped } from './stop.ts';
+import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -92,7 +92,7 @@ async function restartNow(
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
   checkMayRun(deps, readyContainer(deps.records, name));
-  if (!hasEnded(deps, name, wanted)) await halt(deps, name, wanted, signal);
+  await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
 }

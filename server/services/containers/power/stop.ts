@@ -23,17 +23,10 @@ export async function stopNow(
   wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!hasEnded(deps, name, wanted)) await halt(deps, name, wanted, signal);
+  await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await afterStop(deps, caller, name, signal);
 }
-
-/** This forced change has ended the container already, by cutting its shutdown short. */
-export const hasEnded = (
-  deps: Pick<StateDeps, 'runtime'>,
-  name: string,
-  { isCutShort = false }: StateChange,
-): boolean => isCutShort && deps.runtime.probe(name).status === 'stopped';
 
 export function publishStopped({ events }: StateDeps, caller: Caller, name: string, { force }: StateChange): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), caller);
@@ -69,6 +62,8 @@ export async function stopStateful(
 /** The caller holds the container's lock, and does the work after the stop. */
 export async function halt(deps: StateDeps, name: string, wanted: StateChange, signal: AbortSignal): Promise<void> {
   const { status } = deps.runtime.probe(name);
+  // This forced change has ended it already, by cutting its shutdown short.
+  if (status === 'stopped' && wanted.isCutShort === true) return;
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   await deps.view.during(name, statusCodes.stopping, async () => {
     // A frozen init cannot obey: it is thawed first, and stays running if the shutdown times out.
