@@ -59,25 +59,21 @@ export function oidcSettings(config: StoredServerConfig): OidcSettings | undefin
   };
 }
 
-/** The config after the project got another name, or was deleted (undefined): no group may use a later project of that name. The same object if
- *  no group names the project. */
-export function withoutProject(
+/** The config with other projects for each group; a group that has none left loses its key. The same object if nothing changes. */
+export function withGroupProjects(
   config: StoredServerConfig,
-  project: string,
-  to: string | undefined,
+  change: (projects: readonly string[]) => readonly string[],
 ): StoredServerConfig {
-  const named = Object.entries(config).filter(
-    ([key, list]) => key.startsWith(projectsPrefix) && wordsOf(list).includes(project),
-  );
-  if (named.length === 0) return config;
-  const changed = named.map(([key, list]) => {
-    const words = wordsOf(list).flatMap((word) => (word === project ? (to ?? []) : word));
-    return [key, [...new Set(words)].join(',')] as const;
+  const changed = Object.entries(config).flatMap(([key, list]) => {
+    if (!key.startsWith(projectsPrefix)) return [];
+    const before = wordsOf(list);
+    const after = change(before);
+    return before.join() === after.join() ? [] : [[key, [...new Set(after)].join(',')] as const];
   });
+  if (changed.length === 0) return config;
+  const emptied = new Set(changed.filter(([, list]) => list === '').map(([key]) => key));
   return Object.fromEntries(
-    Object.entries({ ...config, ...Object.fromEntries(changed) }).filter(
-      ([key, list]) => !key.startsWith(projectsPrefix) || list !== '',
-    ),
+    Object.entries({ ...config, ...Object.fromEntries(changed) }).filter(([key]) => !emptied.has(key)),
   );
 }
 
