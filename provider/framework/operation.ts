@@ -54,12 +54,8 @@ export function begin<C>(
       if (!deadline.signal.aborted) diagnostics.push(...provider.explain(what, error));
       else {
         const limit = `It took longer than ${limits.timeoutMs / 1000} s. The server may still be working on it; the state shows the object as it is now.`;
-        diagnostics.push(
-          failure(
-            `Timed out: ${what}`,
-            `${limit}${limits.isInTimeouts === true ? ' Raise the limit in the timeouts attribute.' : ''}`,
-          ),
-        );
+        const remedy = limits.isInTimeouts === true ? ' Raise the limit in the timeouts attribute.' : '';
+        diagnostics.push(failure(`Timed out: ${what}`, limit + remedy));
       }
     },
     end: () => clearTimeout(timer),
