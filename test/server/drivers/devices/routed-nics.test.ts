@@ -1,6 +1,9 @@
 // Nics of type routed and ipvlan over the daemon: on the simulation and on real containers, with a neighbour in the network of the parent.
 import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { removeFilters } from '../../../../server/drivers/runtime/nic/filter-rules.ts';
+import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import {
   createContainer,
@@ -35,7 +38,16 @@ const space = `${parent}n`;
 
 const ip = (...words: readonly string[]): string => execFileSync('ip', words, { encoding: 'utf8' });
 const proxies = (): string => ip('neighbour', 'show', 'proxy', 'dev', parent);
-const hostRoutes = (): string => ip('-4', 'route', 'show', 'proto', '73') + ip('-6', 'route', 'show', 'proto', '73');
+/** Behind a nic. */
+const behind = '198.18.217.0/24';
+/** Other files of tests have routes and rules on this host too. */
+const ownNets = [
+  ['-4', `${subnet}.0/24`],
+  ['-4', behind],
+  ['-6', `${prefix6}::/64`],
+] as const;
+const hostRoutes = (): string =>
+  ownNets.map(([family, net]) => ip(family, 'route', 'show', 'proto', '73', 'root', net)).join('');
 const answers = (address: string): boolean =>
   spawnSync('ip', ['netns', 'exec', space, 'busybox', 'ping', '-c1', '-W2', address]).status === 0;
 
@@ -147,9 +159,9 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
     expect(await state('start')).toBe('');
     await daemon.restart(() => {
       if (!isReal) return;
-      for (const family of ['-4', '-6']) ip(family, 'route', 'flush', 'proto', '73');
+      for (const [family, net] of ownNets) ip(family, 'route', 'flush', 'proto', '73', 'root', net);
       for (const address of [own, own6]) ip('neighbour', 'delete', 'proxy', address, 'dev', parent);
-      spawnSync('nft', ['flush', 'ruleset']);
+      execFileSync('nft', ['-f', '-'], { input: removeFilters(dirTag(join(daemon.dir, 'runtime'))) });
       expect(answers(own)).toBe(false);
     });
     if (isReal) await until(() => answers(own) && answers(own6));
@@ -187,7 +199,7 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
   test('routes, tables and addresses of the host are those of the keys', async () => {
     const nic = {
       ...routed,
-      'ipv4.routes': '198.18.217.0/24',
+      'ipv4.routes': behind,
       'ipv4.host_table': '7717',
       'ipv4.host_address': '169.254.7.7',
       'ipv6.gateway': 'none',
@@ -200,11 +212,11 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
         kind: 'veth',
         inside: { addresses: [`${own}/32`, `${own6}/128`], gateways: { ipv4: '169.254.7.7' } },
         routing: { hostAddresses: ['169.254.7.7', 'fe80::1'], tables: { ipv4: 7717 }, parent, probed: [own, own6] },
-        routes: ['198.18.217.0/24'],
+        routes: [behind],
       });
       return;
     }
-    expect(ip('-4', 'route', 'show', 'proto', '73')).toContain(`198.18.217.0/24 via ${own} dev veth`);
+    expect(hostRoutes()).toContain(`${behind} via ${own} dev veth`);
     expect(ip('-4', 'route', 'show', 'table', '7717')).toContain(own);
     expect(await sh('ip -6 route show default')).toBe('');
     expect(await sh('ip route show default')).toContain('via 169.254.7.7');
