@@ -28,7 +28,7 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     writeFileSync(join(work, 'secret'), 'secret', { mode: 0o600 });
   });
   const shell = (confinement: Confinement, script: string): { status: number | null; out: string; err: string } => {
-    const [file = '', ...args] = confined({ argv: ['bash', '-c', script], confinement });
+    const [file = '', ...args] = confined({ argv: ['bash', '--norc', '-c', script], confinement });
     const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', cwd: work });
     return { status, out: stdout, err: stderr };
   };
@@ -183,7 +183,7 @@ describe.skipIf(!ofUser)('a program of a user who is not root', () => {
     try {
       const words = fenced({ writes: [join(work, 'out')], isOfUser: true }) ?? [];
       const script = `touch ${work}/out/a; touch ${work}/other/a; echo >/dev/tcp/127.0.0.1/1`;
-      const { stderr } = spawnSync(words[0] ?? '', [...words.slice(1), 'bash', '-c', script], {
+      const { stderr } = spawnSync(words[0] ?? '', [...words.slice(1), 'bash', '--norc', '-c', script], {
         ...asNobody,
         encoding: 'utf8',
       });
