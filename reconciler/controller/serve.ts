@@ -20,15 +20,15 @@ export async function listenFor(
   pageDirectory: string,
 ): Promise<Api> {
   const { listen: address = '', tls, url } = config;
-  const receiverOf = ({ sources, folder }: ControllerConfig) =>
-    createWebhookReceiver({
-      entries: sources,
-      absolute: (path) => resolve(folder, path),
-      nowMs: Date.now,
-      lookAt: (source) => void controller.lookAt(source),
-      warn: (message) => hub.log('warn', message),
-    });
-  let receiver = receiverOf(config);
+  let { sources } = config;
+  // It outlives reloads: it knows which requests it has seen, and which sources are due for another look.
+  const receiver = createWebhookReceiver({
+    settingsOf: (source) => sources.find(({ name }) => name === source)?.webhook,
+    absolute: (path) => resolve(config.folder, path),
+    nowMs: Date.now,
+    lookAt: (source) => void controller.lookAt(source),
+    warn: (message) => hub.log('warn', message),
+  });
   const audit = new AuditLog(join(config.stateDir, 'audit.jsonl'), Date.now);
   const listener = await listen({
     controller,
@@ -48,8 +48,7 @@ export async function listenFor(
     prepare: async (next) => {
       const take = await listener.prepare(accessOf(next));
       return () => {
-        receiver.close();
-        receiver = receiverOf(next);
+        ({ sources } = next);
         take();
       };
     },

@@ -1,7 +1,7 @@
 // Receives webhooks for sources: verifies them, drops repeated ones, throttles forgers, and coalesces many requests into few checks.
 import { networkOf } from '../../../../server/lib/shared/attempts.ts';
 import { readSecret } from '../files/secret.ts';
-import type { SourceEntry, WebhookSettings } from '../source-schema.ts';
+import type { WebhookSettings } from '../source-schema.ts';
 import { verifyWebhook, type Headers } from './verify-webhook.ts';
 
 export interface WebhookRequest {
@@ -21,7 +21,8 @@ export interface WebhookAnswer {
 export type ReceiveWebhook = (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>;
 
 export interface WebhookDeps {
-  readonly entries: readonly Pick<SourceEntry, 'name' | 'webhook'>[];
+  /** The webhook of a source, as the configuration has it now. */
+  readonly settingsOf: (source: string) => WebhookSettings | undefined;
   readonly absolute: (path: string) => string;
   readonly nowMs: () => number;
   /** Called at once for the first request, then at most once a second; the last request is never lost. */
@@ -42,9 +43,6 @@ export interface WebhookReceiver {
 }
 
 export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
-  const settings = new Map(
-    deps.entries.flatMap(({ name, webhook }) => (webhook === undefined ? [] : [[name, webhook] as const])),
-  );
   const forged = new Expiring<number>(forgedWindowMs);
   const seen = new Expiring<true>(rememberedMs);
   const looks = new Looks(deps.lookAt);
@@ -81,7 +79,7 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
   };
   return {
     async receive(request) {
-      const webhook = settings.get(request.source);
+      const webhook = deps.settingsOf(request.source);
       if (webhook === undefined) return { status: 404, message: 'no source of this name has a webhook' };
       if (request.body.length > maxBody)
         return { status: 413, message: `a webhook request holds at most ${maxBody} bytes` };
