@@ -61,7 +61,12 @@ interface Rule {
 }
 
 const anyPackage = /./;
-const family = (name: string) => new RegExp(`^server/(api|lib)/|^server/drivers/([^/]+\\.ts$|${name}/)`);
+const driver = (family: string, why: string, packages = anyPackage): Rule => ({
+  from: new RegExp(`^server/drivers/${family}/`),
+  own: new RegExp(`^server/(api|lib)/|^server/drivers/([^/]+\\.ts$|${family}/)`),
+  packages,
+  why,
+});
 
 const rules: readonly Rule[] = [
   {
@@ -88,54 +93,14 @@ const rules: readonly Rule[] = [
     packages: anyPackage,
     why: 'it runs a program, and does not know what members keep in it',
   },
-  {
-    from: /^server\/drivers\/runtime\//,
-    own: family('runtime'),
-    packages: anyPackage,
-    why: 'a driver knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/network\//,
-    own: family('network'),
-    packages: anyPackage,
-    why: 'a driver knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/maas\//,
-    own: family('maas'),
-    packages: /^node:/,
-    why: 'a driver knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/storage\//,
-    own: family('storage'),
-    packages: anyPackage,
-    why: 'a driver knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/files\//,
-    own: family('files'),
-    packages: anyPackage,
-    why: 'a driver knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/devices\//,
-    own: family('devices'),
-    packages: anyPackage,
-    why: 'a device knows nothing above it and no other family',
-  },
-  {
-    from: /^server\/drivers\/image\//,
-    own: family('image'),
-    packages: anyPackage,
-    why: 'image archives are read without knowing who asks',
-  },
-  {
-    from: /^server\/drivers\/remote\//,
-    own: family('remote'),
-    packages: anyPackage,
-    why: 'other servers are asked without knowing who asks',
-  },
+  driver('runtime', 'a driver knows nothing above it and no other family'),
+  driver('network', 'a driver knows nothing above it and no other family'),
+  driver('maas', 'a driver knows nothing above it and no other family', /^node:/),
+  driver('storage', 'a driver knows nothing above it and no other family'),
+  driver('files', 'a driver knows nothing above it and no other family'),
+  driver('devices', 'a device knows nothing above it and no other family'),
+  driver('image', 'image archives are read without knowing who asks'),
+  driver('remote', 'other servers are asked without knowing who asks'),
   {
     from: /^server\/records\//,
     own: /^server\/(records|api|store|lib\/shared)\//,
