@@ -11,18 +11,23 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { containerProofs } from './containers.ts';
-import { networkAclProofs } from './network-acls.ts';
+import { deviceProofs, objectProofs, profile } from './objects.ts';
 import { serverProofs } from './server.ts';
 import { storageProofs } from './storage.ts';
-import { made, type Proof, type World } from './world.ts';
+import { container, made, type Proof, type World } from './world.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const missing = clientMissing('lxc') ?? busyboxMissing();
 if (missing !== undefined) console.log(`skipped: the verbs of lxc: ${missing}`);
 
 const allProofs: Readonly<Record<string, Proof>> = {
+  ...objectProofs,
+  ...deviceProofs('config', async (world) => {
+    const name = await made(world);
+    return { name, read: () => container(world, name) };
+  }),
+  ...deviceProofs('profile', profile),
   ...containerProofs,
-  ...networkAclProofs,
   ...serverProofs,
   ...storageProofs,
 };

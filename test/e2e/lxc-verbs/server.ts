@@ -1,7 +1,9 @@
-// Proofs of verbs on profiles, networks, projects, operations, trust, and of those that the client carries out alone.
+// Proofs of verbs on profiles, networks, ACLs, projects, operations and trust that other kinds lack, and of those that the client carries out
+// alone.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { makeClient } from '../../support/daemons/tls.ts';
+import { acl, network, profile, project, subnetOf } from './objects.ts';
 import { edited, file, isGone, listed, made, name, running, type Proof, type World } from './world.ts';
 
 export const serverProofs: Readonly<Record<string, Proof>> = {
@@ -106,44 +108,12 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     await world.lxc('operation', 'delete', id);
     expect((await world.daemon.call('GET', `/1.0/operations/${id}`)).metadata?.status ?? 'Cancelled').toBe('Cancelled');
   },
-  'profile create': async (world) => expect((await profile(world)).object.name).toMatch(/^n/),
-  'profile list': async (world) => listed(world, `${(await profile(world)).name},`, 'profile', 'list'),
-  'profile show': async (world) =>
-    expect(await world.lxc('profile', 'show', (await profile(world)).name)).toMatch(/user\.a: "1"/),
-  'profile get': async (world) =>
-    expect(await world.lxc('profile', 'get', (await profile(world)).name, 'user.a')).toBe('1\n'),
-  'profile set': async (world) => {
-    const made = await profile(world);
-    await world.lxc('profile', 'set', made.name, 'user.b=2');
-    expect((await made.read()).config).toEqual({ 'user.a': '1', 'user.b': '2' });
-  },
-  'profile unset': async (world) => {
-    const made = await profile(world);
-    await world.lxc('profile', 'unset', made.name, 'user.a');
-    expect((await made.read()).config).toEqual({});
-  },
-  'profile edit': async (world) => {
-    const made = await profile(world);
-    const words = (last: string): string[] => ['profile', last, made.name];
-    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
-    expect((await made.read()).description).toBe('new');
-  },
   'profile copy': async (world) => {
     const made = await profile(world);
     await world.lxc('profile', 'copy', made.name, `${made.name}x`);
     await world.lxc('profile', 'copy', made.name, `b:${made.name}`);
     expect((await world.daemon.get(`/1.0/profiles/${made.name}x`)).config).toEqual({ 'user.a': '1' });
     expect((await world.other.get(`/1.0/profiles/${made.name}`)).config).toEqual({ 'user.a': '1' });
-  },
-  'profile rename': async (world) => {
-    const made = await profile(world);
-    await world.lxc('profile', 'rename', made.name, `${made.name}x`);
-    expect((await world.daemon.get(`/1.0/profiles/${made.name}x`)).config).toEqual({ 'user.a': '1' });
-  },
-  'profile delete': async (world) => {
-    const made = await profile(world);
-    await world.lxc('profile', 'delete', made.name);
-    await isGone(world, `/1.0/profiles/${made.name}`);
   },
   'profile add': async (world) => {
     const [c, { name: added }] = [await made(world), await profile(world)];
@@ -161,65 +131,8 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     await world.lxc('profile', 'assign', c, `${added},default`);
     expect((await world.daemon.get(`/1.0/containers/${c}`)).profiles).toEqual([added, 'default']);
   },
-  'profile device add': async (world) => expect((await (await profileDevice(world)).read()).devices.d.path).toBe('/d'),
-  'profile device list': async (world) =>
-    expect(await world.lxc('profile', 'device', 'list', (await profileDevice(world)).name)).toBe('d\n'),
-  'profile device show': async (world) =>
-    expect(await world.lxc('profile', 'device', 'show', (await profileDevice(world)).name)).toMatch(/path: \/d/),
-  'profile device get': async (world) =>
-    expect(await world.lxc('profile', 'device', 'get', (await profileDevice(world)).name, 'd', 'path')).toBe('/d\n'),
-  'profile device set': async (world) => {
-    const made = await profileDevice(world);
-    await world.lxc('profile', 'device', 'set', made.name, 'd', 'path=/e', 'readonly=true');
-    expect((await made.read()).devices.d).toMatchObject({ path: '/e', readonly: 'true' });
-  },
-  'profile device unset': async (world) => {
-    const made = await profileDevice(world);
-    await world.lxc('profile', 'device', 'set', made.name, 'd', 'readonly=true');
-    await world.lxc('profile', 'device', 'unset', made.name, 'd', 'readonly');
-    expect((await made.read()).devices.d).not.toHaveProperty('readonly');
-  },
-  'profile device remove': async (world) => {
-    const made = await profileDevice(world);
-    await world.lxc('profile', 'device', 'remove', made.name, 'd');
-    expect((await made.read()).devices).toEqual({});
-  },
-  'network create': async (world) =>
-    expect((await network(world)).object.config['ipv4.address']).toMatch(/^10\.99\.\d+\.1\/24$/),
-  'network list': async (world) => listed(world, `${(await network(world)).name},bridge,YES`, 'network', 'list'),
-  'network show': async (world) =>
-    expect(await world.lxc('network', 'show', (await network(world)).name)).toMatch(/managed: true/),
-  'network get': async (world) =>
-    expect(await world.lxc('network', 'get', (await network(world)).name, 'ipv6.address')).toBe('none\n'),
   'network info': async (world) =>
     expect(await world.lxc('network', 'info', (await network(world)).name)).toMatch(/State: up/),
-  'network set': async (world) => {
-    const made = await network(world);
-    await world.lxc('network', 'set', made.name, 'ipv4.nat=true');
-    expect((await made.read()).config['ipv4.nat']).toBe('true');
-  },
-  'network unset': async (world) => {
-    const made = await network(world);
-    await world.lxc('network', 'set', made.name, 'user.a=1');
-    await world.lxc('network', 'unset', made.name, 'user.a');
-    expect((await made.read()).config).not.toHaveProperty(['user.a']);
-  },
-  'network edit': async (world) => {
-    const made = await network(world);
-    const words = (last: string): string[] => ['network', last, made.name];
-    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
-    expect((await made.read()).description).toBe('new');
-  },
-  'network rename': async (world) => {
-    const made = await network(world);
-    await world.lxc('network', 'rename', made.name, `${made.name}x`);
-    expect((await world.daemon.get(`/1.0/networks/${made.name}x`)).managed).toBe(true);
-  },
-  'network delete': async (world) => {
-    const made = await network(world);
-    await world.lxc('network', 'delete', made.name);
-    await isGone(world, `/1.0/networks/${made.name}`);
-  },
   'network attach': async (world) => {
     const [c, { name: parent }] = [await made(world), await network(world)];
     await world.lxc('network', 'attach', parent, c, 'card', 'eth7');
@@ -243,21 +156,23 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     expect((await made.read()).devices).toEqual({});
   },
   'network list-leases': async (world) => {
-    const [c, { name: parent, subnet }] = [await made(world), await network(world)];
-    await world.lxc(
-      'config',
-      'device',
-      'add',
-      c,
-      'eth0',
-      'nic',
-      'nictype=bridged',
-      `parent=${parent}`,
-      `ipv4.address=${subnet}.7`,
-    );
-    expect(await world.lxc('network', 'list-leases', parent, '-f', 'csv')).toMatch(
-      new RegExp(`^${c},00:16:3e:.*,${subnet}.7,STATIC`),
-    );
+    const [c, { name: parent }] = [await made(world), await network(world)];
+    const address = `${subnetOf(parent)}.7`;
+    const nic = ['nic', 'nictype=bridged', `parent=${parent}`, `ipv4.address=${address}`];
+    await world.lxc('config', 'device', 'add', c, 'eth0', ...nic);
+    const lease = new RegExp(`^${c},00:16:3e:.*,${address},STATIC`);
+    expect(await world.lxc('network', 'list-leases', parent, '-f', 'csv')).toMatch(lease);
+  },
+  'network acl rule add': async (world) => {
+    const made = await acl(world);
+    await rule(world, 'add', made.name);
+    const added = { action: 'allow', protocol: 'tcp', destination_port: '80', state: 'enabled' };
+    expect((await made.read()).ingress).toEqual([added]);
+  },
+  'network acl rule remove': async (world) => {
+    const made = await acl(world);
+    for (const verb of ['add', 'remove']) await rule(world, verb, made.name);
+    expect((await made.read()).ingress).toEqual([]);
   },
   'warning list': async (world) => {
     const { uuid } = await warned(world);
@@ -280,41 +195,8 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     await world.lxc('warning', 'delete', uuid);
     await isGone(world, `/1.0/warnings/${uuid}`);
   },
-  'project create': async (world) => expect((await project(world)).object.config['features.images']).toBe('false'),
-  'project list': async (world) => listed(world, `${(await project(world)).name},NO`, 'project', 'list'),
-  'project show': async (world) =>
-    expect(await world.lxc('project', 'show', (await project(world)).name)).toMatch(/features\.images: "false"/),
-  'project get': async (world) =>
-    expect(await world.lxc('project', 'get', (await project(world)).name, 'features.images')).toBe('false\n'),
   'project info': async (world) =>
     expect(await world.lxc('project', 'info', (await project(world)).name)).toMatch(/CONTAINERS/),
-  'project set': async (world) => {
-    const made = await project(world);
-    await world.lxc('project', 'set', made.name, 'user.a=1');
-    expect((await made.read()).config['user.a']).toBe('1');
-  },
-  'project unset': async (world) => {
-    const made = await project(world);
-    await world.lxc('project', 'set', made.name, 'user.a=1');
-    await world.lxc('project', 'unset', made.name, 'user.a');
-    expect((await made.read()).config).not.toHaveProperty(['user.a']);
-  },
-  'project edit': async (world) => {
-    const made = await project(world);
-    const words = (last: string): string[] => ['project', last, made.name];
-    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
-    expect((await made.read()).description).toBe('new');
-  },
-  'project rename': async (world) => {
-    const made = await project(world);
-    await world.lxc('project', 'rename', made.name, `${made.name}x`);
-    expect((await world.daemon.get(`/1.0/projects/${made.name}x`)).name).toBe(`${made.name}x`);
-  },
-  'project delete': async (world) => {
-    const made = await project(world);
-    await world.lxc('project', 'delete', made.name);
-    await isGone(world, `/1.0/projects/${made.name}`);
-  },
   'project switch': async (world) => {
     const { lxc, daemon } = world;
     const [c, made] = [await running(world), await project(world)];
@@ -329,6 +211,9 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     expect((await daemon.get(`/1.0/containers/${c}`)).status).toBe('Running');
   },
 };
+
+const rule = (world: World, verb: string, acl: string): Promise<string> =>
+  world.lxc('network', 'acl', 'rule', verb, acl, 'ingress', 'action=allow', 'protocol=tcp', 'destination_port=80');
 
 async function alias({ lxc }: World): Promise<string> {
   const short = `short${name()}`;
@@ -373,44 +258,4 @@ async function warned(world: World): Promise<{ readonly uuid: string; readonly c
   const all: { uuid: string; entity_url: string }[] = await world.daemon.get('/1.0/warnings?recursion=1');
   const { uuid = '' } = all.find((one) => one.entity_url === `/1.0/containers/${container}`) ?? {};
   return { uuid, container };
-}
-
-interface Made {
-  readonly name: string;
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly object: any;
-  // oxlint-disable-next-line typescript/no-explicit-any
-  read(): Promise<any>;
-}
-
-async function madeAs({ daemon }: World, path: string, of: string): Promise<Made> {
-  const read = () => daemon.get(`${path}/${of}`);
-  return { name: of, object: await read(), read };
-}
-
-async function profile(world: World): Promise<Made> {
-  const of = name();
-  await world.lxc('profile', 'create', of);
-  await world.lxc('profile', 'set', of, 'user.a', '1');
-  return madeAs(world, '/1.0/profiles', of);
-}
-
-async function profileDevice(world: World): Promise<Made> {
-  const made = await profile(world);
-  await world.lxc('profile', 'device', 'add', made.name, 'd', 'disk', `source=${world.work}`, 'path=/d');
-  return made;
-}
-
-let subnets = 0;
-async function network(world: World): Promise<Made & { readonly subnet: string }> {
-  const of = name();
-  const subnet = `10.99.${(subnets += 1)}`;
-  await world.lxc('network', 'create', of, `ipv4.address=${subnet}.1/24`, 'ipv6.address=none');
-  return { ...(await madeAs(world, '/1.0/networks', of)), subnet };
-}
-
-async function project(world: World): Promise<Made> {
-  const of = name();
-  await world.lxc('project', 'create', of, '-c', 'features.images=false');
-  return madeAs(world, '/1.0/projects', of);
 }

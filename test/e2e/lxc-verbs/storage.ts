@@ -5,51 +5,16 @@ import { expect } from 'vitest';
 import { until } from '../../support/until.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { described, objectProofs, pool, volume } from './objects.ts';
 import { edited, file, isGone, listed, made, name, textOf, type Proof, type World } from './world.ts';
 
 const at = '/1.0/storage-pools/default/volumes/custom';
 
 export const storageProofs: Readonly<Record<string, Proof>> = {
-  'storage create': async (world) => {
-    const of = await pool(world);
-    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).driver).toBe('dir');
-  },
-  'storage list': async (world) => listed(world, `${await pool(world)},dir,`, 'storage', 'list'),
-  'storage show': async (world) => expect(await world.lxc('storage', 'show', await pool(world))).toMatch(/driver: dir/),
   'storage info': async (world) =>
-    expect(await world.lxc('storage', 'info', await pool(world))).toMatch(/total space: [\d.]+/),
-  'storage get': async (world) => {
-    const of = await pool(world);
-    expect(await world.lxc('storage', 'get', of, 'source')).toContain(of);
-  },
-  'storage set': async (world) => {
-    const of = await pool(world);
-    await world.lxc('storage', 'set', of, 'rsync.bwlimit=1MB');
-    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).config['rsync.bwlimit']).toBe('1MB');
-  },
-  'storage unset': async (world) => {
-    const of = await pool(world);
-    await world.lxc('storage', 'set', of, 'user.a', '1');
-    await world.lxc('storage', 'unset', of, 'user.a');
-    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).config).not.toHaveProperty(['user.a']);
-  },
-  'storage edit': async (world) => {
-    const of = await pool(world);
-    const words = (last: string): string[] => ['storage', last, of];
-    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
-    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).description).toBe('new');
-  },
-  'storage delete': async (world) => {
-    const of = await pool(world);
-    await world.lxc('storage', 'delete', of);
-    await isGone(world, `/1.0/storage-pools/${of}`);
-  },
-  'storage volume create': async (world) => {
-    const of = await volume(world);
-    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({ 'user.a': '1' });
-  },
+    expect(await world.lxc('storage', 'info', (await pool(world)).name)).toMatch(/total space: [\d.]+/),
   'storage volume list': async (world) => {
-    const [of, c] = [await volume(world), await made(world)];
+    const [{ name: of }, c] = [await volume(world), await made(world)];
     await world.lxc('snapshot', c, 's');
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
     const list = await world.lxc('storage', 'volume', 'list', 'default', '-f', 'csv', '-c', 'tn');
@@ -60,53 +25,23 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
     expect(filtered.split('\n')).toContain(`custom,${of}`);
     expect(filtered).not.toContain('container,');
   },
-  'storage volume show': async (world) =>
-    expect(await world.lxc('storage', 'volume', 'show', 'default', await volume(world))).toMatch(/type: custom/),
-  'storage volume get': async (world) =>
-    expect(await world.lxc('storage', 'volume', 'get', 'default', await volume(world), 'user.a')).toBe('1\n'),
-  'storage volume set': async (world) => {
-    const of = await volume(world);
-    await world.lxc('storage', 'volume', 'set', 'default', of, 'user.b=2');
-    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({ 'user.a': '1', 'user.b': '2' });
-  },
-  'storage volume unset': async (world) => {
-    const of = await volume(world);
-    await world.lxc('storage', 'volume', 'unset', 'default', of, 'user.a');
-    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({});
-  },
   'storage volume edit': async (world) => {
-    const of = await volume(world);
-    const words = (last: string): string[] => ['storage', 'volume', last, 'default', of];
-    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
-    expect((await world.daemon.get(`${at}/${of}`)).description).toBe('new');
+    await objectProofs['storage volume edit']?.(world);
     const c = await made(world);
     await world.lxc('snapshot', c, 's');
     const ofContainer = `${at.replace('/custom', '/container')}/${c}`;
     const root = (last: string, name: string): string[] => ['storage', 'volume', last, 'default', `container/${name}`];
-    const described = (text: string): string => text.replace('description: ""', 'description: of a machine');
     await edited(world, root('show', c), root('edit', c), described);
-    expect((await world.daemon.get(ofContainer)).description).toBe('of a machine');
+    expect((await world.daemon.get(ofContainer)).description).toBe('new');
     await world.lxc(...root('set', c), 'user.a=1');
     expect(await world.lxc(...root('get', c), 'user.a')).toBe('1\n');
     expect(await world.lxc(...root('show', `${c}/s`))).toMatch(/name: s\n/);
     await edited(world, root('show', `${c}/s`), root('edit', `${c}/s`), described);
     // The client does not wait for the operation.
-    const isWritten = async () => (await world.daemon.get(`${ofContainer}/snapshots/s`)).description === 'of a machine';
-    await until(isWritten);
-  },
-  'storage volume rename': async (world) => {
-    const of = await volume(world);
-    await world.lxc('storage', 'volume', 'rename', 'default', of, `${of}x`);
-    await isGone(world, `${at}/${of}`);
-    expect((await world.daemon.get(`${at}/${of}x`)).name).toBe(`${of}x`);
-  },
-  'storage volume delete': async (world) => {
-    const of = await volume(world);
-    await world.lxc('storage', 'volume', 'delete', 'default', of);
-    await isGone(world, `${at}/${of}`);
+    await until(async () => (await world.daemon.get(`${ofContainer}/snapshots/s`)).description === 'new');
   },
   'storage volume copy': async (world) => {
-    const [of, to] = [await volume(world), await pool(world)];
+    const [{ name: of }, { name: to }] = [await volume(world), await pool(world)];
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
     await world.lxc('storage', 'volume', 'copy', `default/${of}`, `${to}/${of}x`);
     expect(await world.daemon.get(`/1.0/storage-pools/${to}/volumes/custom/${of}x/snapshots`)).toHaveLength(1);
@@ -116,57 +51,57 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
     expect((await world.other.get(`${at}/${of}`)).config).toMatchObject({ 'user.a': '1' });
   },
   'storage volume move': async (world) => {
-    const [of, to] = [await volume(world), await pool(world)];
+    const [{ name: of }, { name: to }] = [await volume(world), await pool(world)];
     await world.lxc('storage', 'volume', 'move', `default/${of}`, `${to}/${of}x`);
     await isGone(world, `${at}/${of}`);
     expect((await world.daemon.get(`/1.0/storage-pools/${to}/volumes/custom/${of}x`)).name).toBe(`${of}x`);
   },
   'storage volume snapshot': async (world) => {
-    const of = await volume(world);
+    const { name: of } = await volume(world);
     await world.lxc('storage', 'volume', 'snapshot', 'default', of);
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 'named');
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 'named', '--reuse');
     expect(await world.daemon.get(`${at}/${of}/snapshots`)).toHaveLength(2);
   },
   'storage volume restore': async (world) => {
-    const of = await volume(world);
+    const { name: of } = await volume(world);
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
     await world.lxc('storage', 'volume', 'restore', 'default', of, 's');
     expect((await world.lxc.run(['storage', 'volume', 'restore', 'default', of, 'none'])).stderr).toMatch(/not found/);
   },
   'storage volume attach': async (world) => {
-    const [c, of] = [await made(world), await volume(world)];
+    const [c, { name: of }] = [await made(world), await volume(world)];
     await world.lxc('storage', 'volume', 'attach', 'default', of, c, 'data', '/data');
     expect((await world.daemon.get(`/1.0/containers/${c}`)).devices.data).toMatchObject({ source: of, path: '/data' });
   },
   'storage volume detach': async (world) => {
-    const [c, of] = [await made(world), await volume(world)];
+    const [c, { name: of }] = [await made(world), await volume(world)];
     await world.lxc('storage', 'volume', 'attach', 'default', of, c, '/data');
     await world.lxc('storage', 'volume', 'detach', 'default', of, c);
     expect((await world.daemon.get(`/1.0/containers/${c}`)).devices).toEqual({});
   },
   'storage volume attach-profile': async (world) => {
-    const [of, profile] = [await volume(world), name()];
+    const [{ name: of }, profile] = [await volume(world), name()];
     await world.lxc('profile', 'create', profile);
     await world.lxc('storage', 'volume', 'attach-profile', 'default', of, profile, 'data', '/data');
     expect((await world.daemon.get(`/1.0/profiles/${profile}`)).devices.data.source).toBe(of);
   },
   'storage volume detach-profile': async (world) => {
-    const [of, profile] = [await volume(world), name()];
+    const [{ name: of }, profile] = [await volume(world), name()];
     await world.lxc('profile', 'create', profile);
     await world.lxc('storage', 'volume', 'attach-profile', 'default', of, profile, 'data', '/data');
     await world.lxc('storage', 'volume', 'detach-profile', 'default', of, profile);
     expect((await world.daemon.get(`/1.0/profiles/${profile}`)).devices).toEqual({});
   },
   'storage volume export': async (world) => {
-    const of = await volume(world);
+    const { name: of } = await volume(world);
     const words = ['storage', 'volume', 'export', 'default', of, file(world, `${of}.tar`)];
     await world.lxc(...words, '--volume-only', '--compression', 'none');
     expect(textOf(file(world, `${of}.tar`))).toMatch(/^backup\/index\.yaml\0/);
     expect(await world.daemon.get(`${at}/${of}/backups`)).toEqual([]);
   },
   'storage volume import': async (world) => {
-    const of = await volume(world);
+    const { name: of } = await volume(world);
     await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
     await world.lxc('storage', 'volume', 'export', 'default', of, file(world, `${of}.tgz`));
     await world.lxc('storage', 'volume', 'import', 'default', file(world, `${of}.tgz`), `${of}x`);
@@ -261,18 +196,6 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
     await isGone(world, `/1.0/images/aliases/${alias}`);
   },
 };
-
-async function pool({ lxc }: World): Promise<string> {
-  const of = name();
-  await lxc('storage', 'create', of, 'dir');
-  return of;
-}
-
-async function volume({ lxc }: World): Promise<string> {
-  const of = name();
-  await lxc('storage', 'volume', 'create', 'default', of, 'user.a=1');
-  return of;
-}
 
 /** A new one that differs from all others. */
 async function image(world: World): Promise<Json> {
