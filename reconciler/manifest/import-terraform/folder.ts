@@ -196,14 +196,24 @@ function requiredEdits(
   const olds = block.items.filter((item) => item.type === 'argument' && /^(lxd|incus)$/.test(item.name));
   const aliases = olds.flatMap((item) => (item.type === 'argument' ? aliasesOf(item.value, source) : []));
   const more = aliases.length === 0 ? '' : `, configuration_aliases = [${aliases.join(', ')}]`;
-  const own = { start: block.open, end: block.open, text: `\n    gantry = { source = "gantry/gantry"${more} }` };
+  const own = `\n    gantry = { source = "gantry/gantry"${more} }`;
   const staysThere = how.keepsProvider || how.states === 'moved';
   if (staysThere && olds[0] !== undefined && !how.keepsProvider)
     source.note(
       olds[0].start,
       `${olds[0].name} is needed until its states have moved; then remove it here, with the moved blocks`,
     );
-  return [own, ...(staysThere ? [] : olds.map((item) => removal(source.text, item)))];
+  return [...firstLine(block, own, source.text), ...(staysThere ? [] : olds.map((item) => removal(source.text, item)))];
+}
+
+/** Adds a line to the begin of a block, whose braces may share lines with its items. */
+function firstLine({ open, end, items }: Block, line: string, text: string): readonly Edit[] {
+  const inner = { start: items[0]?.start ?? end, end: items.at(-1)?.end ?? open };
+  const breaksAfter = (start: number, stop: number): boolean => text.slice(start, stop).includes('\n');
+  return [
+    { start: open, end: open, text: items.length === 0 || breaksAfter(open, inner.start) ? line : `${line}\n   ` },
+    ...(breaksAfter(inner.end, end) ? [] : [{ start: end - 1, end: end - 1, text: '\n  ' }]),
+  ];
 }
 
 function aliasesOf(value: Expression, source: Source): readonly string[] {

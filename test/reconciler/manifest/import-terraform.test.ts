@@ -168,6 +168,17 @@ module "m" {
   expect(notesOf(text).join('\n')).toMatch(/13: the module \.\.\/elsewhere lies outside/);
 });
 
+test.each([
+  ['{ lxd = { source = "terraform-lxd/lxd" } }', 'lxd = { source = "terraform-lxd/lxd" } \n  }'],
+  ['{ lxd = {\n    source = "terraform-lxd/lxd"\n  } }', 'lxd = {\n    source = "terraform-lxd/lxd"\n  } \n  }'],
+  ['{}', '}'],
+])('required_providers %j gets a line of its own for our provider', (block, rest) => {
+  const text = converted(`terraform {\n  required_providers ${block}\n}\nresource "lxd_profile" "a" { name = "a" }\n`);
+  expect(text).toContain(
+    `required_providers {\n    gantry = { source = "gantry/gantry" }\n${rest === '}' ? '  ' : '    '}${rest}`,
+  );
+});
+
 describe('Bad input', () => {
   test.each([
     ['main.tf', 'resource "lxd_instance" "a" {\n  name = \n}\n', 3, /an expression is expected/],
