@@ -58,6 +58,9 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
 const notHcl =
   'is HCL and not read: write it as Terraform JSON (*.tf.json; @cdktf/hcl2json turns one into the other), as a manifest, or apply it with Terraform';
 
+/** Whether a folder that is given stands for this file of it. */
+export const isManifestName = (name: string): boolean => /\.(ya?ml|tf\.json)$/.test(name);
+
 async function filesOf(path: string): Promise<readonly string[]> {
   if (path === '-') return [path];
   if (!(await stat(inFence(path))).isDirectory()) {
@@ -65,7 +68,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
     return [path];
   }
   const all = await readdir(path);
-  const names = all.filter((name) => /\.(ya?ml|tf\.json)$/.test(name)).sort();
+  const names = all.filter(isManifestName).sort();
   const hcl = all.find((name) => name.endsWith('.tf'));
   // Terraform would read both as one configuration, and here half of it would never be applied.
   if (hcl !== undefined && names.every((name) => name.endsWith('.tf.json')))
@@ -86,7 +89,7 @@ async function filesBelow(path: string): Promise<readonly string[]> {
   for (const entry of entries) {
     const isBelow = entry.isDirectory() && !entry.name.startsWith('.') && !notBelow.has(entry.name);
     if (isBelow) found.push(...(await filesBelow(join(path, entry.name))));
-    else if (!entry.isDirectory() && /\.(ya?ml|tf\.json)$/.test(entry.name)) found.push(join(path, entry.name));
+    else if (!entry.isDirectory() && isManifestName(entry.name)) found.push(join(path, entry.name));
   }
   return found;
 }

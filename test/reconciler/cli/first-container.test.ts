@@ -1,6 +1,6 @@
 // `gantry init` on a terminal and with --yes: three questions at most, then a container that runs, also where no image server is reached.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -56,6 +56,15 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
   expect(readFileSync(join(folder('two'), 'stack.yaml'), 'utf8')).toBe(stack);
   expect((await gantry(['init', folder('two')])).stderr).toContain(`Next: gantry apply ${folder('two')}`);
   expect(await daemon.get('/1.0/containers')).toEqual([]);
+});
+
+test('init in a folder with manifests applies none of them', async () => {
+  mkdirSync(folder('four'));
+  writeFileSync(join(folder('four'), 'other.yml'), 'kind: profile\nname: other\n');
+  const refused = await gantry(['init', folder('four'), '--image', 'busybox', '--yes']);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`gantry init ${folder('four')}/first`)]);
+  expect(readdirSync(folder('four'))).toEqual(['other.yml']);
+  expect(await daemon.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
 });
 
 test('a wrong answer and the end of input change nothing', async () => {

@@ -1,5 +1,8 @@
 // The part of `gantry init` that ends in a running container: at most three questions, then a stack and its apply.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { containerName } from '../../../../server/api/names.ts';
+import { isManifestName } from '../../../manifest/text/sources.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
@@ -16,6 +19,7 @@ import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 const usualName = 'first';
 
 export async function makeFirstContainer(context: Context<InitOptions>, directory: string): Promise<ExitCode> {
+  await checkNoManifest(directory);
   const remotes = await readRemotes(context.io.env);
   const isAnswered = isApproved(context.options);
   const answers = isAnswered
@@ -39,6 +43,16 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
   if (code === exitCodes.ok)
     context.note(`Next: gantry shell ${name}; change ${directory}/stack.yaml and run gantry apply ${directory}`);
   return code;
+}
+
+/** The answers are about one container, so nothing else may be applied with it. */
+async function checkNoManifest(directory: string): Promise<void> {
+  const other = (await readdir(directory).catch((): string[] => [])).sort().find(isManifestName);
+  if (other !== undefined)
+    throw new CliError(
+      `${join(directory, other)} exists already, and would be applied with the first container: name a new folder, such as gantry init ${join(directory, usualName)}`,
+      exitCodes.error,
+    );
 }
 
 interface Answers {
