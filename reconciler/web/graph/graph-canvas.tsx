@@ -15,16 +15,30 @@ export interface GraphCanvasProps {
   /** Filter and grouping as text; the camera is reset when it changes. */
   readonly view: string;
   readonly chosenKey: string | undefined;
-  readonly open: (id: number) => void;
+  readonly open: (shown: ShownGraph, id: number) => void;
 }
 
-export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanvasProps) {
+/** A graph with the entries that its members point to. */
+export interface ShownGraph {
+  readonly graph: Graph;
+  readonly entries: readonly Entry[];
+}
+
+export function GraphCanvas({ graph: wanted, entries: newest, view, chosenKey, open }: GraphCanvasProps) {
   const box = useRef<HTMLDivElement>(null);
   const edgeCanvas = useRef<HTMLCanvasElement>(null);
   const nodeCanvas = useRef<HTMLCanvasElement>(null);
   const [scene, setScene] = useState<Scene>();
-  const laidOut = useLayout(graph);
-  const [chosen, setChosen] = useState<number>();
+  const laidOut = useLayout({ graph: wanted, entries: newest, view });
+  const graph = laidOut?.graph ?? wanted;
+  // The places of objects in the newest entries are those of the newest graph.
+  const entries = laidOut === undefined || graph === wanted ? newest : laidOut.entries;
+  /** The key of the chosen node: its number changes when nodes come and go. */
+  const [chosenNode, setChosenNode] = useState<string>();
+  const chosen = numberOf(graph, chosenNode);
+  // A drag goes on while events arrive.
+  const shown = useRef<ShownGraph>({ graph, entries });
+  shown.current = { graph, entries };
   const openedView = useRef<string | undefined>(undefined);
 
   useEffect(() => {
@@ -46,10 +60,9 @@ export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanv
   useEffect(() => {
     if (!laidOut || !scene) return;
     scene.show(graph, laidOut.layout, facesOf(graph, entries));
-    if (openedView.current !== view) scene.open();
-    openedView.current = view;
-    const at = chosenKey === undefined ? -1 : nodeOf(graph, entries, chosenKey);
-    setChosen(at < 0 ? undefined : at);
+    if (openedView.current !== laidOut.view) scene.open();
+    openedView.current = laidOut.view;
+    setChosenNode((node) => (numberOf(graph, node) === undefined ? nodeOf(graph, entries, chosenKey) : node));
   }, [laidOut, scene]);
   useEffect(() => {
     if (laidOut) scene?.takeFaces(facesOf(graph, entries));
@@ -59,23 +72,23 @@ export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanv
   useEffect(() => {
     if (!box.current || !scene) return;
     return startGestures(box.current, scene, (id) => {
-      setChosen(id);
-      if (id !== undefined) open(id);
+      setChosenNode(id === undefined ? undefined : shown.current.graph.keys[id]);
+      if (id !== undefined) open(shown.current, id);
     });
-  }, [graph, scene]);
+  }, [scene]);
 
   const zoom = (factor: number): void => {
     if (scene) scene.look(zoomed(scene.camera, factor, { x: scene.view.width / 2, y: scene.view.height / 2 }));
   };
   const moveTo = (id: number | undefined): void => {
     if (id === undefined || !scene || !laidOut) return;
-    setChosen(id);
+    setChosenNode(graph.keys[id]);
     const { x, y } = laidOut.layout;
     const middle = { x: (x[id] ?? 0) + node.width / 2, y: (y[id] ?? 0) + node.height / 2 };
     scene.look(centred({ ...scene.camera, scale: Math.max(scene.camera.scale, 0.6) }, scene.view, middle.x, middle.y));
   };
   const openChosen = (): void => {
-    if (chosen !== undefined) open(chosen);
+    if (chosen !== undefined) open(shown.current, chosen);
   };
   const keys: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => moveTo(chosen === undefined ? first(graph) : graph.dependencies(chosen)[0]),
@@ -94,7 +107,7 @@ export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanv
     run();
   };
   return (
-    <div class="graph" aria-busy={laidOut === undefined}>
+    <div class="graph" aria-busy={graph !== wanted || laidOut === undefined}>
       <div
         ref={box}
         class="graph-box"
@@ -138,8 +151,16 @@ const plural = {
   status: 'statuses',
 } as const;
 
-const nodeOf = (graph: Graph, entries: readonly Entry[], key: string): number =>
-  graph.members.findIndex((places) => places.some((at) => entries[at]?.key === key));
+/** The key of the node that has the object. */
+function nodeOf(graph: Graph, entries: readonly Entry[], object: string | undefined): string | undefined {
+  const at = graph.members.findIndex((places) => places.some((place) => entries[place]?.key === object));
+  return object === undefined ? undefined : graph.keys[at];
+}
+
+function numberOf(graph: Graph, node: string | undefined): number | undefined {
+  const id = node === undefined ? -1 : graph.keys.indexOf(node);
+  return id < 0 ? undefined : id;
+}
 
 const first = (graph: Graph): number | undefined => (graph.keys.length === 0 ? undefined : 0);
 
@@ -165,28 +186,37 @@ function neighbourInColumn(layout: Layout | undefined, from: number, direction: 
   return best;
 }
 
-interface LaidOut {
-  readonly graph: Graph;
+interface Asked extends ShownGraph {
+  readonly view: string;
+}
+
+interface LaidOut extends Asked {
   readonly layout: Layout;
 }
 
-/** The layout of a graph, computed in a worker; undefined until it is done. */
-function useLayout(graph: Graph): LaidOut | undefined {
+/** The last graph that was laid out, by a worker. It lays out one at a time and then the newest, so that a storm of events delays the picture only. */
+function useLayout(asked: Asked): LaidOut | undefined {
   const worker = useRef<Worker | null>(null);
-  const wanted = useRef<{ readonly graph: Graph; readonly ticket: number } | null>(null);
+  const working = useRef<Asked>();
+  const waiting = useRef<Asked>();
   const [laidOut, setLaidOut] = useState<LaidOut>();
+  const begin = (next: Asked | undefined): void => {
+    working.current = next;
+    waiting.current = undefined;
+    if (next !== undefined) worker.current?.postMessage(next.graph.input);
+  };
   useEffect(() => {
     const made = new Worker(new URL('./layout-worker.ts', import.meta.url), { type: 'module' });
     worker.current = made;
-    made.addEventListener('message', ({ data }: MessageEvent<Layout & { readonly ticket: number }>) => {
-      if (data.ticket === wanted.current?.ticket) setLaidOut({ graph: wanted.current.graph, layout: data });
+    made.addEventListener('message', ({ data: layout }: MessageEvent<Layout>) => {
+      if (working.current !== undefined) setLaidOut({ ...working.current, layout });
+      begin(waiting.current);
     });
     return () => made.terminate();
   }, []);
   useEffect(() => {
-    const ticket = (wanted.current?.ticket ?? 0) + 1;
-    wanted.current = { graph, ticket };
-    worker.current?.postMessage({ ...graph.input, ticket });
-  }, [graph]);
-  return laidOut?.graph === graph ? laidOut : undefined;
+    if (working.current === undefined) begin(asked);
+    else waiting.current = asked;
+  }, [asked.graph]);
+  return laidOut;
 }

@@ -3,16 +3,8 @@ import { useMemo } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/contract/index.ts';
 import { objects, readObjects } from '../../data/objects.ts';
 import { statusNames } from '../../data/status-names.ts';
-import { GraphCanvas } from '../../graph/graph-canvas.tsx';
-import {
-  graphOf,
-  groupingFor,
-  groupings,
-  isObject,
-  worstMember,
-  type Graph,
-  type Grouping,
-} from '../../graph/model.ts';
+import { GraphCanvas, type ShownGraph } from '../../graph/graph-canvas.tsx';
+import { graphOf, groupingFor, groupings, isObject, worstMember, type Grouping } from '../../graph/model.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -79,23 +71,17 @@ export function GraphPart({ set }: { readonly set: SetStatus }) {
           </button>
         </Empty>
       ) : (
-        <GraphCanvas
-          graph={graph}
-          entries={entries}
-          view={view}
-          chosenKey={place.value.query['object']}
-          open={(id) => open(graph, id)}
-        />
+        <GraphCanvas graph={graph} entries={entries} view={view} chosenKey={place.value.query['object']} open={open} />
       )}
     </section>
   );
 }
 
 /** Shows an object beside the graph; a group becomes the filter, so that the graph shows its objects. */
-function open(graph: Graph, id: number): void {
+function open({ graph, entries }: ShownGraph, id: number): void {
   const { grouping } = graph;
   if (isObject(grouping)) {
-    refine({ object: worstMember(graph, objects.peek().entries, id)?.key });
+    refine({ object: worstMember(graph, entries, id)?.key });
     return;
   }
   refine({ [grouping]: graph.keys[id], group: '' });

@@ -1,0 +1,52 @@
+// The list and the graph of a set while objects come and go: what the keyboard has chosen stays chosen.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ObjectSummary } from '../../../reconciler/controller/contract/index.ts';
+import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { PageHarness, type Visit } from '../../support/page/visit.ts';
+import { smallWorld } from '../../support/page/worlds.ts';
+import { until } from '../../support/until.ts';
+
+if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
+
+describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
+  let harness: PageHarness;
+  beforeAll(async () => (harness = await PageHarness.start()));
+  afterAll(() => harness?.end());
+
+  async function visit(place: string): Promise<Visit> {
+    const made = await harness.visit(smallWorld(), { place });
+    onTestFinished(() => made.close());
+    await made.page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+    return made;
+  }
+  /** An object that comes before all others. */
+  const first = (host: string): ObjectSummary => ({
+    host,
+    address: 'aaa/first',
+    kind: 'aaa',
+    name: 'first',
+    status: 'synced',
+    dependsOn: [],
+  });
+  const said = (page: Page): Promise<string | null> => page.locator('.graph-says').textContent();
+  const nodes = async (page: Page): Promise<number> =>
+    Number(/of (\d+) objects/.exec((await page.getByRole('application').getAttribute('aria-label')) ?? '')?.[1]);
+
+  test('the node that the keyboard has chosen in the graph stays chosen', async () => {
+    const { page, server, complaints } = await visit('#/sets/web/graph?host=node01&group=object');
+    await page.locator('.graph[aria-busy=false]').waitFor();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowDown');
+    await until(async () => (await said(page)) !== '');
+    const before = [await said(page), await nodes(page)] as const;
+    server.emit({ type: 'object', set: 'web', object: first('node01') });
+    await until(async () => (await nodes(page)) === before[1] + 1);
+    await page.locator('.graph[aria-busy=false]').waitFor();
+    expect([await said(page), complaints]).toEqual([before[0], []]);
+    await page.keyboard.press('Enter');
+    const opened = new URLSearchParams(page.url().split('?')[1]).get('object')?.split(' ')[1];
+    expect(before[0]?.split(' ')[0]).toBe(opened);
+  });
+});
