@@ -20,7 +20,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   const id = useId();
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
-  const [active, setActive] = useState(0);
+  const [active, setActive] = useState<Active>({ at: 0 });
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -29,14 +29,18 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const at = Math.min(active, Math.max(0, items.length - 1));
+  const at = placeOf(items, keyOf, active);
   useEffect(() => {
-    if (active !== at) setActive(at);
-  }, [items.length]);
+    if (active.at !== at) setActive({ ...active, at });
+  }, [at]);
+  const activate = (number: number): void => {
+    const item = items[number];
+    setActive({ at: number, key: item === undefined ? undefined : keyOf(item) });
+  };
 
   const show = (next: number): void => {
     const bounded = Math.max(0, Math.min(items.length - 1, next));
-    setActive(bounded);
+    activate(bounded);
     const element = box.current;
     if (!element) return;
     if (bounded * rowHeight < element.scrollTop) element.scrollTop = bounded * rowHeight;
@@ -91,7 +95,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
               aria-posinset={number + 1}
               style={{ transform: `translateY(${number * rowHeight}px)`, height: `${rowHeight}px` }}
               onClick={() => {
-                setActive(number);
+                activate(number);
                 choose(key);
               }}
             >
@@ -102,4 +106,17 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       </div>
     </div>
   );
+}
+
+/** The active row: it stays so when rows come or go before it. */
+interface Active {
+  readonly at: number;
+  readonly key?: string | undefined;
+}
+
+function placeOf<T>(items: readonly T[], keyOf: (item: T) => string, { at, key }: Active): number {
+  const item = items[at];
+  const isThere = key === undefined || (item !== undefined && keyOf(item) === key);
+  const found = isThere ? at : items.findIndex((each) => keyOf(each) === key);
+  return Math.min(found < 0 ? at : found, Math.max(0, items.length - 1));
 }

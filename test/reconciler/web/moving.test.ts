@@ -49,4 +49,16 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
     const opened = new URLSearchParams(page.url().split('?')[1]).get('object')?.split(' ')[1];
     expect(before[0]?.split(' ')[0]).toBe(opened);
   });
+
+  test('the row that the keyboard has chosen in the list stays chosen', async () => {
+    const { page, server, complaints } = await visit('#/sets/web?host=node01');
+    const active = page.locator('.virtual-row.active');
+    await page.locator('.virtual').focus();
+    for (let at = 0; at < 3; at += 1) await page.keyboard.press('ArrowDown');
+    const before = await active.textContent();
+    const count = await page.locator('.virtual-row').count();
+    server.emit({ type: 'object', set: 'web', object: first('node01') });
+    await until(async () => (await page.locator('.virtual-row').count()) === count + 1);
+    expect([await active.textContent(), complaints]).toEqual([before, []]);
+  });
 });
