@@ -18,3 +18,19 @@ export class DriverError extends Error {
     this.code = code;
   }
 }
+
+/** Errors by their codes, such as `driverErrors.invalid('it has no name')`. */
+export const driverErrors = {
+  notSupported: errorOf('NotSupported'),
+  inUse: errorOf('InUse'),
+  notFound: errorOf('NotFound'),
+  exists: errorOf('Exists'),
+  invalid: errorOf('Invalid'),
+  timeout: errorOf('Timeout'),
+  failed: errorOf('Failed'),
+  noSpace: errorOf('NoSpace'),
+};
+
+function errorOf(code: DriverErrorCode) {
+  return (message: string, cause?: unknown): DriverError => new DriverError(code, message, cause);
+}

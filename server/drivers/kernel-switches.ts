@@ -2,7 +2,7 @@
 // the host may rely on it.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DriverError } from './driver-error.ts';
+import { driverErrors } from './driver-error.ts';
 
 const root = '/proc/sys/net';
 
@@ -34,6 +34,6 @@ export async function setSwitch(path: string, value: string): Promise<void> {
   try {
     await writeFile(path, value);
   } catch (error) {
-    throw new DriverError('Failed', `set ${path} to ${value}: ${(error as Error).message}`, error);
+    throw driverErrors.failed(`set ${path} to ${value}: ${(error as Error).message}`, error);
   }
 }

@@ -1,7 +1,7 @@
 // Open vSwitch bridges and their ports: networks make such bridges, runtimes attach nics to them. Its own database keeps both over a
 // reboot.
 import { exec, ExecError } from '../lib/exec.ts';
-import { DriverError } from './driver-error.ts';
+import { driverErrors } from './driver-error.ts';
 
 const timeoutS = 15;
 
@@ -17,8 +17,8 @@ export async function ovs(what: string, args: readonly string[], signal?: AbortS
       .split('\n')[0]
       ?.replace(/^ovs-vsctl: /, '');
     throw why === undefined || why === ''
-      ? new DriverError('NotSupported', `${what}: ovs-vsctl cannot be run (Debian package openvswitch-switch)`, error)
-      : new DriverError('Failed', `${what}: Open vSwitch says ${why}`, error);
+      ? driverErrors.notSupported(`${what}: ovs-vsctl cannot be run (Debian package openvswitch-switch)`, error)
+      : driverErrors.failed(`${what}: Open vSwitch says ${why}`, error);
   }
 }
 

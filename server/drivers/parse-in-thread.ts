@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { ConcurrencyLimit } from '../lib/shared/concurrency-limit.ts';
 import { hasCode } from '../lib/shared/error-code.ts';
-import { DriverError } from './driver-error.ts';
+import { driverErrors } from './driver-error.ts';
 import type { ParseJob, ParseReply, ParseRequest } from './parse-jobs.ts';
 
 /** A large document of an honest server takes a second or two. */
@@ -20,7 +20,7 @@ export async function parseAside(
   signal?: AbortSignal,
 ): Promise<readonly unknown[]> {
   const reply = await threads.run(() => ask(request, what, signal));
-  if ('error' in reply) throw new DriverError('Invalid', `${what} cannot be read: ${reply.error}`);
+  if ('error' in reply) throw driverErrors.invalid(`${what} cannot be read: ${reply.error}`);
   const items: unknown[] = [];
   for (const piece of reply.pieces) {
     items.push(...(JSON.parse(piece) as unknown[]));
@@ -36,7 +36,7 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
   let aborted = (): void => {};
   try {
     return await new Promise<ParseReply>((resolve, reject) => {
-      const refuse = (why: string): void => reject(new DriverError('Invalid', `${what} cannot be read: ${why}`));
+      const refuse = (why: string): void => reject(driverErrors.invalid(`${what} cannot be read: ${why}`));
       aborted = () => reject(signal?.reason as Error);
       signal?.addEventListener('abort', aborted, { once: true });
       timer = setTimeout(() => refuse(`it takes more than ${timeoutMs / 1000} s`), timeoutMs);
@@ -44,9 +44,9 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
       worker.once('error', (error) =>
         hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY')
           ? refuse('it needs more memory than may be spent on it')
-          : reject(new DriverError('Failed', `reading ${what} failed`, error)),
+          : reject(driverErrors.failed(`reading ${what} failed`, error)),
       );
-      worker.once('exit', () => reject(new DriverError('Failed', `reading ${what} failed: its thread ended`)));
+      worker.once('exit', () => reject(driverErrors.failed(`reading ${what} failed: its thread ended`)));
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
     });

@@ -1,6 +1,6 @@
 // Faults that tests inject into simulated drivers: per operation and object, fail or be slow. Decides nothing by itself.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from './driver-error.ts';
+import { driverErrors } from './driver-error.ts';
 
 /** What happens before the named operation does its work. */
 export interface InjectedFault<Operation extends string> {
@@ -52,7 +52,7 @@ export class SimFaultList<F extends InjectedFault<string>> {
         });
       }
       if (error instanceof Error) throw error;
-      if (error !== undefined) throw new DriverError('Failed', what, new Error(error));
+      if (error !== undefined) throw driverErrors.failed(what, new Error(error));
     }
   }
 

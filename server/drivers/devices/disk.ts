@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { fileSystemOptions, flagsOf, isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { DiskRate, MountRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler, type HostVolume } from './device.ts';
 import { blockContent, unmountable } from './block-file-system.ts';
@@ -28,7 +28,7 @@ export const diskDevice: DeviceHandler = {
         ? `there is no volume ${source} in pool ${pool}`
         : `the source ${source} does not exist on the host`;
       if (optional) return { ...nothing, warnings: [`disk ${context.device} is left out: ${what}`] };
-      throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
+      throw driverErrors.notFound(`disk ${context.device}: ${what}`);
     }
     const flags = flagsOf(context.properties['raw.mount.options']);
     const block = await blockOf(context, volume.path);
@@ -63,7 +63,7 @@ async function blockOf({ device, properties }: DeviceContext, source: string): P
   const found = await blockContent(source);
   const options = fileSystemOptions(properties['raw.mount.options']);
   const refuse = (why: string): never => {
-    throw new DriverError('Invalid', `disk ${device}: ${why}`);
+    throw driverErrors.invalid(`disk ${device}: ${why}`);
   };
   if (found === undefined)
     return options.length === 0

@@ -1,7 +1,7 @@
 // Graphics cards of the host in containers: their nodes in /dev/dri, and those of NVIDIA's driver beside them.
 import { join } from 'node:path';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { NodeRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, linkName, list, readText } from './host-paths.ts';
@@ -27,8 +27,7 @@ export const gpuDevice: DeviceHandler = {
       const wanted = ['pci', 'id', 'vendorid', 'productid'].flatMap((name) =>
         set(properties[name]) === undefined ? [] : [`${name} ${properties[name]}`],
       );
-      throw new DriverError(
-        'NotFound',
+      throw driverErrors.notFound(
         `gpu ${device}: the host has no graphics card${wanted.length === 0 ? '' : ` with ${wanted.join(', ')}`}`,
       );
     }

@@ -1,7 +1,7 @@
 // InfiniBand interfaces of the host in containers: the network interface, and the nodes of its card for direct access.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { NodeRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
@@ -17,10 +17,10 @@ export const infinibandDevice: DeviceHandler = {
     const { nictype } = properties;
     const parent = set(properties['parent']) ?? '';
     if (!existsSync(interfaceDir(host, parent))) {
-      throw new DriverError('NotFound', `infiniband ${device}: the parent ${parent} does not exist on the host`);
+      throw driverErrors.notFound(`infiniband ${device}: the parent ${parent} does not exist on the host`);
     }
     if (readText(join(interfaceDir(host, parent), 'type')) !== infinibandType) {
-      throw new DriverError('Invalid', `infiniband ${device}: the parent ${parent} is no InfiniBand interface`);
+      throw driverErrors.invalid(`infiniband ${device}: the parent ${parent} is no InfiniBand interface`);
     }
     const hostName =
       nictype === 'sriov' ? chooseVirtualFunction(host, parent, `infiniband ${device}`, undefined).name : parent;

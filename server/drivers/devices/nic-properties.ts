@@ -3,7 +3,7 @@ import { existsSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { NicRun } from '../device-parts.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { DeviceContext } from './device.ts';
 import { interfaceDir } from './host-paths.ts';
 import { attempt } from '../../lib/shared/attempt.ts';
@@ -14,13 +14,13 @@ export const set = (properties: ConfigMap, name: string): string | undefined =>
 
 export function needAddress({ device, properties, volatile }: DeviceContext): string {
   const hwaddr = set(properties, 'hwaddr') ?? set(volatile, 'hwaddr');
-  if (hwaddr === undefined) throw new DriverError('Failed', `nic ${device} has no hardware address`);
+  if (hwaddr === undefined) throw driverErrors.failed(`nic ${device} has no hardware address`);
   return hwaddr.toLowerCase();
 }
 
 export function needParent({ device, properties }: DeviceContext): string {
   const parent = set(properties, 'parent');
-  if (parent === undefined) throw new DriverError('Invalid', `nic ${device} has no parent`);
+  if (parent === undefined) throw driverErrors.invalid(`nic ${device} has no parent`);
   return parent;
 }
 
@@ -31,14 +31,14 @@ export function vlanOf(context: DeviceContext): { readonly name: string; readonl
   const parent = needParent(context);
   const id = set(context.properties, 'vlan');
   if (!existsSync(interfaceDir(context.host, parent))) {
-    throw new DriverError('NotFound', `nic ${context.device}: the parent ${parent} does not exist on the host`);
+    throw driverErrors.notFound(`nic ${context.device}: the parent ${parent} does not exist on the host`);
   }
   if (id === undefined) {
     const owner = masterOf(interfaceDir(context.host, parent));
     // The kernel gives a port of a bridge or bond to no other user.
     if (owner !== undefined) {
       const why = `the parent ${parent} belongs to ${owner} on the host: take it out of ${owner}, or use nictype bridged with parent ${owner}`;
-      throw new DriverError('InUse', `nic ${context.device}: ${why}`);
+      throw driverErrors.inUse(`nic ${context.device}: ${why}`);
     }
     return { name: parent, vlan: {} };
   }

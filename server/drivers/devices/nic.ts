@@ -6,7 +6,7 @@ import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
 import { splitList } from '../../api/network/network-values.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { NicRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { ipvlanParts } from './ipvlan-nic.ts';
@@ -75,7 +75,7 @@ function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
     case 'ipvlan':
       return { ...common, kind: 'ipvlan', hostName, ...ipvlanParts(context) };
     default:
-      throw new DriverError('Invalid', `nic ${device}: there is no nictype ${nictype === '' ? '(none)' : nictype}`);
+      throw driverErrors.invalid(`nic ${device}: there is no nictype ${nictype === '' ? '(none)' : nictype}`);
   }
 }
 

@@ -1,7 +1,7 @@
 // Finds a free virtual function of a network card in sysfs. Changes nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
 
 export interface VirtualFunction {
@@ -19,17 +19,16 @@ export function chooseVirtualFunction(
 ): VirtualFunction {
   const dir = join(interfaceDir(host, parent), 'device');
   if (!existsSync(interfaceDir(host, parent))) {
-    throw new DriverError('NotFound', `${what}: the parent ${parent} does not exist on the host`);
+    throw driverErrors.notFound(`${what}: the parent ${parent} does not exist on the host`);
   }
   if (!existsSync(join(dir, 'sriov_numvfs'))) {
-    throw new DriverError('NotSupported', `${what}: the parent ${parent} has no virtual functions (no SR-IOV)`);
+    throw driverErrors.notSupported(`${what}: the parent ${parent} has no virtual functions (no SR-IOV)`);
   }
   const free = virtualFunctions(dir).filter(({ name }) => isFree(host, name));
   const found = free.find(({ name }) => name === preferred) ?? free[0];
   if (found !== undefined) return found;
   const [made, max] = [readText(join(dir, 'sriov_numvfs')), readText(join(dir, 'sriov_totalvfs'))];
-  throw new DriverError(
-    'NotFound',
+  throw driverErrors.notFound(
     `${what}: none of the ${made} virtual functions of ${parent} is free (the card can have ${max === '' ? '?' : max}: raise ${dir}/sriov_numvfs)`,
   );
 }

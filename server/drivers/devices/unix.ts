@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { unixPaths } from '../../api/devices/index.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import type { NodeNumbers } from './host-paths.ts';
 import { nodeRun, set } from './nodes.ts';
@@ -51,8 +51,7 @@ function numbersOf(
   }
   if (!required) return undefined;
   const why = found === undefined ? 'does not exist on the host as a device' : `is no ${word} device`;
-  throw new DriverError(
-    'NotFound',
+  throw driverErrors.notFound(
     `unix-${kind} ${device}: ${source} ${why}; with required: "false" it is plugged in once it appears`,
   );
 }

@@ -1,7 +1,7 @@
 // USB devices of the host in containers, selected by hardware ids and followed as they appear and vanish.
 import { join } from 'node:path';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, list, readText } from './host-paths.ts';
 import { nodeRun, sameId, set } from './nodes.ts';
@@ -23,7 +23,7 @@ export const usbDevice: DeviceHandler = {
     );
     if (found.length === 0 && isTrue(properties['required'])) {
       const wanted = `${set(properties['vendorid']) ?? 'any'}:${set(properties['productid']) ?? 'any'}`;
-      throw new DriverError('NotFound', `usb ${device}: no device ${wanted} is plugged into the host`);
+      throw driverErrors.notFound(`usb ${device}: no device ${wanted} is plugged into the host`);
     }
     const root = join(host.dev, 'bus/usb');
     // Each bus has a directory of its own, in which its devices appear.

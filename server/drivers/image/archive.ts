@@ -1,7 +1,7 @@
 // Inspects the files of an image without unpacking them: whether it is an image and safe, its size, and its metadata.
 import { open } from 'node:fs/promises';
 import { keepOutput } from '../../lib/buffer-output.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { createEntryCheck, type ArchiveRole, type EntryLimits, type EntryTotals } from './check-entries.ts';
 import type { ArchiveEntry } from './entry.ts';
 import { freeSpace, type ImagePaths } from './files.ts';
@@ -78,7 +78,7 @@ async function inspectFile(
     signal.throwIfAborted();
     if (error instanceof DriverError && error.code !== 'Failed') throw error;
     // If a program cannot unpack the file, the file is damaged.
-    throw new DriverError('Invalid', `cannot read the ${what}, packed as ${format}`, error);
+    throw driverErrors.invalid(`cannot read the ${what}, packed as ${format}`, error);
   }
 }
 
@@ -186,8 +186,5 @@ function isMetadata(path: string, role: ArchiveRole): boolean {
 
 function checkMetadataSize(entry: ArchiveEntry): void {
   if (entry.size > maxMetadataBytes)
-    throw new DriverError(
-      'Invalid',
-      `metadata.yaml of the image has ${entry.size} bytes, more than ${maxMetadataBytes}`,
-    );
+    throw driverErrors.invalid(`metadata.yaml of the image has ${entry.size} bytes, more than ${maxMetadataBytes}`);
 }

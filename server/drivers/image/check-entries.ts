@@ -1,5 +1,5 @@
 // Checks the members of an image one by one: none outside, none through links, no more than fits. Pure.
-import { DriverError } from '../driver-error.ts';
+import { type DriverError, driverErrors } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { shownName } from './tar-header.ts';
 
@@ -42,13 +42,11 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
     entries += 1;
     bytes += entry.size;
     if (entries > limits.entries)
-      throw new DriverError(
-        'NoSpace',
+      throw driverErrors.noSpace(
         `the image has more than ${limits.entries} entries, which is more than there is room for`,
       );
     if (bytes > limits.bytes)
-      throw new DriverError(
-        'NoSpace',
+      throw driverErrors.noSpace(
         `${shownName(entry.name)} of ${entry.size} bytes brings the image to ${bytes} bytes; there is room for ${limits.bytes}`,
       );
   }
@@ -157,5 +155,5 @@ function partOf(path: string): string {
 }
 
 function invalid(message: string): DriverError {
-  return new DriverError('Invalid', `cannot accept the image: ${message}`);
+  return driverErrors.invalid(`cannot accept the image: ${message}`);
 }

@@ -1,6 +1,6 @@
 // Detects damage of an image's stored files, for example by a failing disk or a power cut.
 import { stat } from 'node:fs/promises';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { fingerprintImage, type ImagePaths } from './files.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
@@ -52,7 +52,7 @@ export const noDamageCheck: DamageCheck = {
 /** Throws Failed with the remedy. */
 export async function refuseDamaged(image: StoredImage, signal: AbortSignal): Promise<void> {
   const damage = await contentDamage(image, signal);
-  if (damage !== undefined) throw new DriverError('Failed', damage);
+  if (damage !== undefined) throw driverErrors.failed(damage);
 }
 
 const sizeOf = async (path: string): Promise<number | undefined> => (await stat(path).catch(ifMissing))?.size;

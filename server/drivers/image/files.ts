@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 
 export interface ImagePaths {
   readonly metadataPath: string;
@@ -21,7 +21,7 @@ export async function fingerprintImage(files: ImagePaths, signal: AbortSignal): 
       for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024, signal })) hash.update(chunk);
     } catch (error) {
       signal.throwIfAborted();
-      throw new DriverError('Failed', 'cannot read a file of the image for its fingerprint', error);
+      throw driverErrors.failed('cannot read a file of the image for its fingerprint', error);
     }
   }
   return hash.digest('hex');

@@ -1,6 +1,6 @@
 // Detects the packing of an image file by its first bytes, and which program unpacks it; ignores file names.
 import { open } from 'node:fs/promises';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 
 export type ImageFormat = 'tar' | 'tar.gz' | 'tar.bz2' | 'tar.xz' | 'tar.lzma' | 'tar.zst' | 'squashfs';
 
@@ -36,7 +36,7 @@ export function parseFormat(head: Buffer): ImageFormat | undefined {
 /** Throws Invalid naming the first bytes if they match no known packing. */
 export async function detectFormat(path: string, what: string): Promise<ImageFormat> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new DriverError('Failed', `cannot open the ${what}`, error);
+    throw driverErrors.failed(`cannot open the ${what}`, error);
   });
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0);
@@ -44,8 +44,7 @@ export async function detectFormat(path: string, what: string): Promise<ImageFor
     const format = parseFormat(head);
     if (format !== undefined) return format;
     const start = bytesRead === 0 ? 'it is empty' : `it starts with ${head.subarray(0, 6).toString('hex')}`;
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `unknown packing of the ${what} (${start}); known are tar plain or by gz, bz2, xz, lzma, zstd, and squashfs`,
     );
   } finally {

@@ -1,5 +1,5 @@
 // Reads an image's metadata.yaml into typed facts, or throws an error that names the field.
-import { DriverError } from '../driver-error.ts';
+import { type DriverError, driverErrors } from '../driver-error.ts';
 import { readYaml } from './read-yaml.ts';
 
 /** Field names are those of the file, and of the API. */
@@ -98,5 +98,5 @@ function asInteger(value: unknown, where: string): number {
 }
 
 function broken(field: string, rule: string): DriverError {
-  return new DriverError('Invalid', `${field} in metadata.yaml of the image ${rule}`);
+  return driverErrors.invalid(`${field} in metadata.yaml of the image ${rule}`);
 }

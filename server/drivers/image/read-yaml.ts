@@ -1,5 +1,5 @@
 // Parses untrusted YAML: at once if small, otherwise in a separate thread.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { parseAside } from '../parse-in-thread.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
@@ -13,6 +13,6 @@ export async function readYaml(text: string, what: string): Promise<unknown> {
   try {
     return parseYaml(text);
   } catch (error) {
-    throw new DriverError('Invalid', `${what} cannot be read: ${reasonOf(error)}`);
+    throw driverErrors.invalid(`${what} cannot be read: ${reasonOf(error)}`);
   }
 }

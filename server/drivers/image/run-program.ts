@@ -1,7 +1,7 @@
 // Runs the programs that unpack images on an open file; resolves only when they have ended, so that clean-up is safe.
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { confined, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
 import { type StartedProgram, startProgram } from '../../lib/start-program.ts';
@@ -89,7 +89,7 @@ async function ended(
     if (stderr.length < keptStderrBytes) stderr += text;
   });
   const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
-    child.on('error', (error) => reject(new DriverError('Failed', `cannot run ${file}`, error)));
+    child.on('error', (error) => reject(driverErrors.failed(`cannot run ${file}`, error)));
     child.on('exit', (exitCode, exitSignal) => {
       // Reads what is in the pipe within this turn of the loop.
       setImmediate(() => resolve({ code: exitCode, killedBy: exitSignal }));

@@ -1,7 +1,7 @@
 // Lists a squashfs image and reads single files of it, by unsquashfs; unpack.ts unpacks it.
 import { createInterface } from 'node:readline';
 import { keptToRead, type ConfinedCommand } from '../../lib/confined.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { start } from './run-program.ts';
 import { shownName } from './tar-header.ts';
@@ -43,7 +43,7 @@ export function parseLine(text: string): ArchiveEntry {
   const match = line.exec(text);
   const kind = kinds[match?.[1] ?? ''];
   if (match === null || kind === undefined)
-    throw new DriverError('Invalid', `a name in the image has a line break in it, near ${shownName(text)}`);
+    throw driverErrors.invalid(`a name in the image has a line break in it, near ${shownName(text)}`);
   const rest = match[3] ?? '.';
   const arrow = kind === 'symbolic link' ? rest.indexOf(' -> ') : -1;
   const name = arrow === -1 ? rest : rest.slice(0, arrow);
@@ -66,7 +66,7 @@ export async function readSquashfsFile(
     for await (const chunk of program.stdout ?? []) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > maxBytes) throw new DriverError('Invalid', `${name} of the image has more than ${maxBytes} bytes`);
+      if (size > maxBytes) throw driverErrors.invalid(`${name} of the image has more than ${maxBytes} bytes`);
     }
   } finally {
     if (size > maxBytes) program.kill();

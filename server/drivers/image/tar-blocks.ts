@@ -1,5 +1,5 @@
 // Cuts a stream of bytes into the pieces that a tar reader requests, within a limit; knows no tar.
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 
 export interface ByteReader {
   /** Exactly `size` bytes, or undefined at the end of the stream. An end within them: Invalid. */
@@ -23,8 +23,7 @@ export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number):
     if (done === true) return false;
     received += value.length;
     if (received > allowed())
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `the image unpacks to more than ${allowed()} bytes, which is more than there is room for`,
       );
     rest = rest.length === 0 ? value : Buffer.concat([rest, value]);

@@ -1,5 +1,5 @@
 // Writes one plain file as a member of a tar archive, for archives assembled from several sources.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { withContent } from '../../lib/shared/tar-headers.ts';
 import { blockSize } from './tar-header.ts';
 
@@ -8,7 +8,7 @@ export const tarEnd = Buffer.alloc(2 * blockSize);
 
 /** Header, content, padding; owned by 0:0, mode 0644. `name`: at most 100 bytes; `mtime` in seconds. */
 export function tarFile(name: string, content: Buffer, mtime: number): Buffer {
-  if (Buffer.byteLength(name) > 100) throw new DriverError('Invalid', `${name} is too long a name for an archive`);
+  if (Buffer.byteLength(name) > 100) throw driverErrors.invalid(`${name} is too long a name for an archive`);
   const header = Buffer.alloc(blockSize);
   const octal = (value: number, at: number, width: number): void => {
     header.write(

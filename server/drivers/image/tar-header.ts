@@ -1,5 +1,5 @@
 // Parses the blocks of a tar archive that describe a member; stricter than the formats, so that no two readers can disagree.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 
 export const blockSize = 512;
 
@@ -22,8 +22,7 @@ export function isZero(block: Buffer): boolean {
 /** `position` is where the block begins, for messages. */
 export function parseHeader(block: Buffer, position: number): TarHeader {
   const where = `the header at byte ${position}`;
-  if (!isChecksumRight(block))
-    throw new DriverError('Invalid', `${where} of the image is damaged: its checksum is wrong`);
+  if (!isChecksumRight(block)) throw driverErrors.invalid(`${where} of the image is damaged: its checksum is wrong`);
   const flag = String.fromCharCode(block[156] ?? 0);
   const magic = block.toString('latin1', 257, 263);
   const prefix = magic === 'ustar\0' ? upToNul(block, 345, 500) : '';
@@ -31,7 +30,7 @@ export function parseHeader(block: Buffer, position: number): TarHeader {
   const isNameClean = isZero(block.subarray(own.length, 100));
   const name = prefix === '' ? own : `${prefix}/${own}`;
   if (!isNameClean)
-    throw new DriverError('Invalid', `the name ${shownName(name)} in ${where} of the image continues after a NUL`);
+    throw driverErrors.invalid(`the name ${shownName(name)} in ${where} of the image continues after a NUL`);
   return {
     name,
     link: upToNul(block, 157, 257),
@@ -70,7 +69,7 @@ function parseNumber(field: Buffer, what: string): number {
     const octal = /^[ \0]*([0-7]*)[ \0]*$/.exec(field.toString('latin1'))?.[1];
     if (octal !== undefined) return octal === '' ? 0 : Number.parseInt(octal, 8);
   }
-  throw new DriverError('Invalid', `the ${what} in the image is not a number that a size can be`);
+  throw driverErrors.invalid(`the ${what} in the image is not a number that a size can be`);
 }
 
 /** Records of an extended header: `LENGTH KEY=VALUE\n`. */
@@ -83,7 +82,7 @@ export function parseExtended(body: Buffer, position: number): Map<string, strin
     const record = length === undefined ? '' : text.slice(at + length.length + 1, at + Number(length));
     const equals = record.indexOf('=');
     if (length === undefined || equals < 1 || !record.endsWith('\n') || at + Number(length) > text.length)
-      throw new DriverError('Invalid', `the extended header at byte ${position} of the image is damaged`);
+      throw driverErrors.invalid(`the extended header at byte ${position} of the image is damaged`);
     records.set(record.slice(0, equals), record.slice(equals + 1, -1));
     at += Number(length);
   }

@@ -1,5 +1,5 @@
 // Reads the members of a tar archive in order, in one pass; checks form (damage, tricks of the format), not content.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { cutOff, readBytes, type ByteReader } from './tar-blocks.ts';
 import { blockSize, isZero, parseExtended, parseHeader, shownName, type TarHeader } from './tar-header.ts';
@@ -70,7 +70,7 @@ export async function* readTar(
     // A copy: pieces of the input are reused.
     extra.raw.push(Buffer.from(block));
     if (extra.raw.length > maxHeaders)
-      throw new DriverError('Invalid', `the image has too many extended headers at byte ${position}`);
+      throw driverErrors.invalid(`the image has too many extended headers at byte ${position}`);
     if ((paxOnly ? 'x' : 'xgLK').includes(header.flag)) {
       await readExtra(bytes, header, extra, position);
       continue;
@@ -89,8 +89,7 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
     const map = await bytes.take(blockSize, what);
     if (map === undefined) throw cutOff(what);
     extra.raw.push(Buffer.from(map));
-    if (extra.raw.length > maxMapBlocks)
-      throw new DriverError('Invalid', `the image has too long a map of holes in ${what}`);
+    if (extra.raw.length > maxMapBlocks) throw driverErrors.invalid(`the image has too long a map of holes in ${what}`);
     goesOn = map[504] === 1;
   }
   let isRead = false;
@@ -132,7 +131,7 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
 /** An extended header must describe a next member. */
 async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, position: number): Promise<void> {
   const what = `the extended header at byte ${position}`;
-  if (header.size > maxExtraBytes) throw new DriverError('Invalid', `${what} of the image has ${header.size} bytes`);
+  if (header.size > maxExtraBytes) throw driverErrors.invalid(`${what} of the image has ${header.size} bytes`);
   const padded = Math.ceil(header.size / blockSize) * blockSize;
   const body = padded === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
   if (body === undefined) throw cutOff(what);
@@ -143,7 +142,7 @@ async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, pos
   else if (header.flag === 'x') extra.records = new Map([...extra.records, ...parseExtended(content, position)]);
   else {
     const naming = [...parseExtended(content, position).keys()].find(isNaming);
-    if (naming !== undefined) throw new DriverError('Invalid', `${what} of the image sets ${naming} of all members`);
+    if (naming !== undefined) throw driverErrors.invalid(`${what} of the image sets ${naming} of all members`);
   }
 }
 
@@ -153,25 +152,21 @@ function isNaming(key: string): boolean {
 
 function longText(content: Buffer, what: string): string {
   const text = content.toString('latin1').replace(/\0+$/, '');
-  if (text.includes('\0')) throw new DriverError('Invalid', `${what} of the image has a NUL inside a name`);
+  if (text.includes('\0')) throw driverErrors.invalid(`${what} of the image has a NUL inside a name`);
   return text;
 }
 
 function describe(header: TarHeader, extra: Extra): ArchiveEntry {
   const { records } = extra;
   if (extra.longName !== undefined && records.has('path'))
-    throw new DriverError('Invalid', `${shownName(header.name)} in the image has two long names`);
+    throw driverErrors.invalid(`${shownName(header.name)} in the image has two long names`);
   const name = records.get('GNU.sparse.name') ?? records.get('path') ?? extra.longName ?? header.name;
   const link = records.get('linkpath') ?? extra.longLink ?? header.link;
   for (const text of [name, link])
-    if (text.includes('\0'))
-      throw new DriverError('Invalid', `the name ${shownName(text)} in the image has a NUL in it`);
+    if (text.includes('\0')) throw driverErrors.invalid(`the name ${shownName(text)} in the image has a NUL in it`);
   const kind = kinds[header.flag];
   if (kind === undefined)
-    throw new DriverError(
-      'Invalid',
-      `${shownName(name)} in the image is of the unknown kind ${JSON.stringify(header.flag)}`,
-    );
+    throw driverErrors.invalid(`${shownName(name)} in the image is of the unknown kind ${JSON.stringify(header.flag)}`);
   const realSize = records.get('GNU.sparse.realsize') ?? records.get('GNU.sparse.size');
   const sizeText = realSize ?? records.get('size');
   const size = sizeText === undefined ? (header.sparseSize ?? header.size) : parseDecimal(sizeText, name);
@@ -185,17 +180,14 @@ function storedSize(header: TarHeader, extra: Extra, entry: ArchiveEntry): numbe
   const text = extra.records.get('size');
   const stored = text === undefined ? header.size : parseDecimal(text, entry.name);
   if (stored > 0 && entry.kind !== 'file')
-    throw new DriverError(
-      'Invalid',
-      `${entry.kind} ${shownName(entry.name)} in the image claims ${stored} bytes of content`,
-    );
+    throw driverErrors.invalid(`${entry.kind} ${shownName(entry.name)} in the image claims ${stored} bytes of content`);
   return stored;
 }
 
 function parseDecimal(text: string, name: string): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value))
-    throw new DriverError('Invalid', `the size of ${shownName(name)} in the image is not a number that a size can be`);
+    throw driverErrors.invalid(`the size of ${shownName(name)} in the image is not a number that a size can be`);
   return value;
 }
 
@@ -205,8 +197,8 @@ async function checkEnd(bytes: ByteReader): Promise<void> {
   for (;;) {
     const block = await bytes.take(blockSize, 'its end mark');
     if (block === undefined) return;
-    if (!isZero(block)) throw new DriverError('Invalid', `the image has data after its end mark, at byte ${start}`);
+    if (!isZero(block)) throw driverErrors.invalid(`the image has data after its end mark, at byte ${start}`);
     if (bytes.position() - start > maxTrailingBytes)
-      throw new DriverError('Invalid', `the image has more than ${maxTrailingBytes} bytes after its end mark`);
+      throw driverErrors.invalid(`the image has more than ${maxTrailingBytes} bytes after its end mark`);
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keptToWrite, type Confinement } from '../../lib/confined.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { withTar } from './archive.ts';
 import { freeSpace, type ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat, type ImageFormat } from './format.ts';
@@ -64,7 +64,7 @@ async function checkSpace(image: ImagePaths, target: string): Promise<void> {
   const atLeast = packed.reduce((sum, { size }) => sum + size, 0);
   const { bytes } = await freeSpace(target);
   if (bytes < atLeast)
-    throw new DriverError('NoSpace', `cannot unpack the image: it has ${atLeast} bytes packed, only ${bytes} are free`);
+    throw driverErrors.noSpace(`cannot unpack the image: it has ${atLeast} bytes packed, only ${bytes} are free`);
 }
 
 async function unpackFile(
@@ -182,5 +182,5 @@ async function kindOf(path: string): Promise<'nothing' | 'file' | 'directory' | 
 }
 
 function invalid(message: string): DriverError {
-  return new DriverError('Invalid', message);
+  return driverErrors.invalid(message);
 }

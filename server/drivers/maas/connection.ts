@@ -1,6 +1,6 @@
 // One request to a MAAS server: OAuth 1 with PLAINTEXT, limited in time and size. Its refusals become driver errors.
 import { randomUUID } from 'node:crypto';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 
 export interface MaasAccess {
   /** http://HOST:5240/MAAS */
@@ -70,7 +70,7 @@ export class MaasConnection {
       status = answer.status;
       text = await boundedText(answer);
     } catch (error) {
-      throw new DriverError('Failed', `MAAS at ${base} does not answer`, error);
+      throw driverErrors.failed(`MAAS at ${base} does not answer`, error);
     }
     if (status >= 200 && status < 300) return parsed(text, base);
     throw refusal(method, status, `MAAS at ${base} answered ${status}`, reasonIn(text));
@@ -100,23 +100,18 @@ function parsed(text: string, base: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DriverError(
-      'Failed',
-      `MAAS at ${base} answered with something else than JSON: is maas.api.url right?`,
-      error,
-    );
+    throw driverErrors.failed(`MAAS at ${base} answered with something else than JSON: is maas.api.url right?`, error);
   }
 }
 
 function refusal(method: string, status: number, what: string, why: string): DriverError {
   if (status === 401 || status === 403)
-    return new DriverError('Failed', `${what}: the key in maas.api.key is not accepted (${why})`);
+    return driverErrors.failed(`${what}: the key in maas.api.key is not accepted (${why})`);
   // MAAS also answers 404 for a taken address.
-  if (status === 404 && (method === 'GET' || method === 'DELETE'))
-    return new DriverError('NotFound', `${what}: ${why}`);
+  if (status === 404 && (method === 'GET' || method === 'DELETE')) return driverErrors.notFound(`${what}: ${why}`);
   // MAAS also answers 503 if a subnet has no address left.
-  if (status < 500 || status === 503) return new DriverError('Invalid', `${what}: ${why}`);
-  return new DriverError('Failed', `${what}: ${why}`);
+  if (status < 500 || status === 503) return driverErrors.invalid(`${what}: ${why}`);
+  return driverErrors.failed(`${what}: ${why}`);
 }
 
 /** An intermediate server's HTML page is no reason. */

@@ -1,5 +1,5 @@
 // The objects of a MAAS server as plain data, and the calls that change them. MAAS has nodes: machines, and devices below them.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { isMissing, MaasConnection, type MaasAccess } from './connection.ts';
 
 export interface MaasSubnet {
@@ -54,10 +54,7 @@ export class Maas {
     const [first] = found;
     if (first === undefined || found.length > 1) {
       const what = found.length === 0 ? 'no machine' : `${found.length} machines`;
-      throw new DriverError(
-        'Invalid',
-        `MAAS has ${what} named ${name}: set maas.machine to the name of this host there`,
-      );
+      throw driverErrors.invalid(`MAAS has ${what} named ${name}: set maas.machine to the name of this host there`);
     }
     return { id: text(first['system_id']), domain: text(object(first['domain'])['name']) };
   }

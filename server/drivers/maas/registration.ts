@@ -1,6 +1,6 @@
 // Brings one container's device at a MAAS server into the wanted state, from any other, and removes it. Each step is idempotent.
 import { formatIp, parseIp } from '../../api/text/ip.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { Maas, MaasDevice, MaasInterface, MaasSubnet } from './maas.ts';
 
 export interface WantedSubnet {
@@ -85,7 +85,7 @@ function refuseSubnets({ interfaces }: WantedDevice, subnets: ReadonlyMap<string
   for (const { name, subnets: wanted } of interfaces)
     for (const { subnet } of wanted)
       if (!subnets.has(subnet))
-        throw new DriverError('Invalid', `MAAS has no subnet named ${subnet} for the interface ${name}`);
+        throw driverErrors.invalid(`MAAS has no subnet named ${subnet} for the interface ${name}`);
 }
 
 /** The container's own device: under this name, or with its addresses under a former name. */
@@ -95,10 +95,7 @@ async function findDevice(maas: Maas, wanted: WantedDevice, domain: string): Pro
   const own = [...byName, ...byAddress].find(({ description }) => uuidIn(description) === wanted.uuid);
   const [foreign] = byName.filter((each) => each.domain === domain && uuidIn(each.description) !== wanted.uuid);
   if (foreign !== undefined)
-    throw new DriverError(
-      'Invalid',
-      `MAAS has a device named ${wanted.hostname}.${domain} of another owner (${foreign.id})`,
-    );
+    throw driverErrors.invalid(`MAAS has a device named ${wanted.hostname}.${domain} of another owner (${foreign.id})`);
   return own;
 }
 

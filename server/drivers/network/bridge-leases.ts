@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { formatIp } from '../../api/text/ip.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { planNetwork, type NetworkPlan } from './config.ts';
 import type { ConvergeDeps } from './converge.ts';
 import {
@@ -75,7 +75,7 @@ async function mustRead(
   doing: string,
 ): Promise<{ readonly record: NetworkRecord; readonly plan: NetworkPlan }> {
   const record = await deps.files.read(name);
-  if (record === undefined) throw new DriverError('NotFound', `${doing}: network ${name} was never brought up here`);
+  if (record === undefined) throw driverErrors.notFound(`${doing}: network ${name} was never brought up here`);
   return { record, plan: planNetwork({ name, config: record.config }) };
 }
 

@@ -4,7 +4,7 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { type Log, logFailure } from '../../lib/log.ts';
 import { withRevert } from '../../lib/revert.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
 import { converge, convergeRules, type ConvergeDeps } from './converge.ts';
@@ -88,8 +88,7 @@ async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal)
   const before = await files.read(spec.name);
   if (link !== undefined && !(await isOwn(files, link, before))) {
     const kind = link.kind === '' ? 'interface' : link.kind;
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `network ${spec.name}: this host has a ${kind} of that name already, made by somebody else`,
     );
   }
@@ -105,8 +104,7 @@ async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal)
 
 /** Containers on the old bridge would lose their networks. */
 function refuseOtherDriver({ name }: NetworkSpec): never {
-  throw new DriverError(
-    'InUse',
+  throw driverErrors.inUse(
     `network ${name}: bridge.driver cannot change while the bridge is there: make another network, and move the nics to it`,
   );
 }

@@ -3,7 +3,7 @@ import { formatIp, parseCidr, parseIp, parseIpRange } from '../../api/text/ip.ts
 import type { Cidr, IpFamily, IpRange } from '../../api/text/ip.ts';
 import { networkBool, splitList } from '../../api/network/network-values.ts';
 import { tunnelNames, validateNetworkConfig } from '../../api/network/validate-network-config.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { AclDefault, AclPlan } from './acl-rules.ts';
 import type { NetworkSpec } from './driver.ts';
 
@@ -94,10 +94,9 @@ function refuse(name: string, config: Readonly<Record<string, string>>): void {
   for (const key of ['ipv4.address', 'ipv6.address']) {
     if (config[key] === 'auto') problems.push(`${key}: auto was not resolved to an address`);
   }
-  if (problems.length > 0) throw new DriverError('Invalid', `network ${name}: ${problems.join('; ')}`);
+  if (problems.length > 0) throw driverErrors.invalid(`network ${name}: ${problems.join('; ')}`);
   if (config['bridge.mode'] === 'fan') {
-    throw new DriverError(
-      'NotSupported',
+    throw driverErrors.notSupported(
       `network ${name}: bridge.mode fan is not supported: it needs kernels with Ubuntu's fan-map; use standard with a vxlan tunnel`,
     );
   }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Log } from '../../lib/log.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { planNetwork, type NetworkPlan } from './config.ts';
 import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { NetworkSpec } from './driver.ts';
@@ -29,7 +29,7 @@ export interface ConvergeDeps {
 export async function convergeRules({ files }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
   const record = await files.read(spec.name);
   if (record === undefined || readHwaddr(spec.name) === undefined)
-    throw new DriverError('NotFound', `network ${spec.name} is not up: its rules cannot be set`);
+    throw driverErrors.notFound(`network ${spec.name} is not up: its rules cannot be set`);
   const plan = planNetwork(spec);
   const what = `set the firewall of network ${spec.name}`;
   const change = renderRulesChange(plan);
@@ -92,12 +92,12 @@ function checkMembers(plan: NetworkPlan, links: readonly Link[]): void {
   for (const name of plan.external) {
     const what = `network ${plan.name}: bridge.external_interfaces`;
     const link = links.find((entry) => entry.name === name);
-    if (link === undefined) throw new DriverError('NotFound', `${what}: this host has no interface ${name}`);
+    if (link === undefined) throw driverErrors.notFound(`${what}: this host has no interface ${name}`);
     if (link.master !== '' && link.master !== plan.name) {
-      throw new DriverError('InUse', `${what}: ${name} belongs to ${link.master}`);
+      throw driverErrors.inUse(`${what}: ${name} belongs to ${link.master}`);
     }
     const address = link.addresses.find((entry) => entry.scope === 'global');
-    if (address !== undefined) throw new DriverError('InUse', `${what}: ${name} has the address ${address.address}`);
+    if (address !== undefined) throw driverErrors.inUse(`${what}: ${name} has the address ${address.address}`);
   }
 }
 
@@ -178,8 +178,7 @@ async function defaultDevice(plan: NetworkPlan, signal: AbortSignal | undefined)
   const routes = await readRoutes('-4', ['default'], signal);
   const device = routes[0]?.dev;
   if (device === undefined || device === '') {
-    throw new DriverError(
-      'Failed',
+    throw driverErrors.failed(
       `network ${plan.name}: tunnel ${needy.link} needs its interface set: this host has no default route`,
     );
   }

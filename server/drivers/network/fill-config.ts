@@ -1,5 +1,5 @@
 // Resolves `auto` and, at creation, missing addresses to free subnets; pure, shared by all network drivers.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { IpFamily } from '../../api/text/ip.ts';
 import { pickSubnet, takenSubnets, type Random } from './subnets.ts';
 
@@ -35,10 +35,7 @@ function fillFamily(
   const picked = pickSubnet(family, taken, options.random);
   if (picked === undefined) {
     const space = family === 4 ? '10.0.0.0/8' : 'fd42::/16';
-    throw new DriverError(
-      'Failed',
-      `pick ${key}: no free subnet in ${space} besides the routes of this host; set ${key}`,
-    );
+    throw driverErrors.failed(`pick ${key}: no free subnet in ${space} besides the routes of this host; set ${key}`);
   }
   config[key] = picked;
   if ((config[`ipv${family}.nat`] ?? '') === '') config[`ipv${family}.nat`] = 'true';

@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, ExecError, type ExecResult } from '../../lib/exec.ts';
 import { programDirs } from '../../lib/program-env.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts';
 import { attempt } from '../../lib/shared/attempt.ts';
 
@@ -21,8 +21,7 @@ export async function findTool(tool: HostTool): Promise<string> {
     );
     if (isThere) return path;
   }
-  throw new DriverError(
-    'NotSupported',
+  throw driverErrors.notSupported(
     `managed networks need the program ${tool}, which is missing (Debian package ${packages[tool]})`,
   );
 }
@@ -69,11 +68,7 @@ export async function nftApply(what: string, ruleset: string, signal?: AbortSign
     await runTool('nft', ['-f', '-'], { input: ruleset }, signal);
   } catch (error) {
     if (!(error instanceof ExecError) || signal?.aborted === true) throw error;
-    throw new DriverError(
-      'Failed',
-      `${what}: ${error.stderr.trim() === '' ? error.message : error.stderr.trim()}`,
-      error,
-    );
+    throw driverErrors.failed(`${what}: ${error.stderr.trim() === '' ? error.message : error.stderr.trim()}`, error);
   }
 }
 
@@ -105,7 +100,7 @@ async function dump(args: readonly string[], signal: AbortSignal | undefined): P
     if (code === 0 && stderr === '') return stdout;
     if (/does not exist|Cannot find device/.test(stderr)) return '';
     if (left === 0 || !/interrupted|No such device|Device or resource busy/.test(stderr)) {
-      throw new DriverError('Failed', `ip ${args.join(' ')}: ${stderr.trim() === '' ? `code ${code}` : stderr.trim()}`);
+      throw driverErrors.failed(`ip ${args.join(' ')}: ${stderr.trim() === '' ? `code ${code}` : stderr.trim()}`);
     }
   }
 }

@@ -5,7 +5,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 import { networkName } from '../../api/names.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { NamedAcl } from './acl-rules.ts';
 import type { NetworkHost } from './driver.ts';
 import type { DnsmasqPlaces } from './dnsmasq/format.ts';
@@ -85,7 +85,7 @@ export function openNetworkFiles(dir: string, runDir: string): NetworkFiles {
 
 function checked(name: string): string {
   const broken = networkName(name);
-  if (broken !== undefined) throw new DriverError('Invalid', `network name ${JSON.stringify(name)} ${broken}`);
+  if (broken !== undefined) throw driverErrors.invalid(`network name ${JSON.stringify(name)} ${broken}`);
   return name;
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { containsIp, formatIp, parseCidr, parseIp, type Cidr } from '../../api/text/ip.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
 import { planNetwork, type NetworkPlan } from './config.ts';
 import { distinctHosts } from './dnsmasq/format.ts';
@@ -205,7 +205,7 @@ class Sim implements SimNetwork {
 
   #need(name: string, doing: string): NetworkFile {
     const saved = this.#networks.get(name);
-    if (saved === undefined) throw new DriverError('NotFound', `${doing}: network ${name} was never brought up here`);
+    if (saved === undefined) throw driverErrors.notFound(`${doing}: network ${name} was never brought up here`);
     return saved;
   }
 
@@ -235,18 +235,17 @@ function isWithin(address: string, subnet: Cidr): boolean {
 function checkHost(plan: NetworkPlan, interfaces: readonly HostInterface[] | undefined): void {
   const there = interfaces ?? hostInterfaces;
   if (there.some((each) => each.name === plan.name)) {
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `network ${plan.name}: this host has an interface of that name already, made by somebody else`,
     );
   }
   for (const name of plan.external) {
     const what = `network ${plan.name}: bridge.external_interfaces`;
     if (!there.some((each) => each.name === name)) {
-      throw new DriverError('NotFound', `${what}: this host has no interface ${name}`);
+      throw driverErrors.notFound(`${what}: this host has no interface ${name}`);
     }
     if (interfaces === undefined && name !== 'eth1')
-      throw new DriverError('InUse', `${what}: ${name} has the address 192.0.2.2`);
+      throw driverErrors.inUse(`${what}: ${name} has the address 192.0.2.2`);
   }
 }
 

@@ -1,6 +1,6 @@
 // The kernel switches of a bridge network: which are needed is pure, setting them is thin.
 import { join } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { confOf, forwardIpv4, forwardIpv6, readSwitch, setSwitch } from '../kernel-switches.ts';
 import { familyOf, type NetworkPlan } from './config.ts';
 
@@ -24,7 +24,7 @@ export async function applySwitches(plan: NetworkPlan): Promise<void> {
   const ipv6 = familyOf(plan, 6);
   if ((await readSwitch(join(confOf(6, plan.name), 'disable_ipv6'))) === undefined) {
     if (ipv6 !== undefined) {
-      throw new DriverError('NotSupported', `network ${plan.name}: ipv6.address is set but this host has no IPv6`);
+      throw driverErrors.notSupported(`network ${plan.name}: ipv6.address is set but this host has no IPv6`);
     }
   } else {
     for (const each of bridgeSwitches(plan)) await setSwitch(each.path, each.value);

@@ -1,6 +1,6 @@
 // Checks addresses of other servers: which are allowed, where a redirect may lead, and which proxy to use. Pure.
 import { BlockList, isIP } from 'node:net';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { ProxySettings, RemoteProtocol } from './driver.ts';
 
 /** Why the address cannot be used; undefined if it can. */
@@ -27,19 +27,19 @@ export function below(server: string, path: string): URL {
   const isOutside =
     path.split('/').some((part) => part === '..' || part === '.') || /[\\?#\0-\x20]|^[a-z]+:/i.test(path);
   if (path === '' || isOutside)
-    throw new DriverError('Invalid', `${server} names a file outside of it: ${JSON.stringify(path)}`);
+    throw driverErrors.invalid(`${server} names a file outside of it: ${JSON.stringify(path)}`);
   return new URL(`${server.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`);
 }
 
 /** Where a redirect leads. Throws Invalid if it must not be followed. */
 export function redirectTarget(from: URL, location: string | undefined): URL {
   if (location === undefined || !URL.canParse(location, from.href)) {
-    throw new DriverError('Invalid', `${shown(from)} redirects to no address`);
+    throw driverErrors.invalid(`${shown(from)} redirects to no address`);
   }
   const to = new URL(location, from);
   const isWorse = from.protocol === 'https:' && to.protocol !== 'https:';
   if (isWorse || (to.protocol !== 'https:' && to.protocol !== 'http:') || to.username !== '' || to.password !== '') {
-    throw new DriverError('Invalid', `${shown(from)} redirects to ${to.protocol}//, which is not followed`);
+    throw driverErrors.invalid(`${shown(from)} redirects to ${to.protocol}//, which is not followed`);
   }
   return to;
 }

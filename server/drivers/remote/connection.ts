@@ -6,7 +6,7 @@ import type * as Undici from 'undici';
 import { codeOf } from '../../lib/shared/error-code.ts';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { checkReach, lookupWithin, OutOfReach, type Reach } from '../../lib/reach.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { parseAside, type ParseJob } from '../parse-in-thread.ts';
 import { proxyFor, redirectTarget, shown } from './address.ts';
 import { fingerprintOf } from './certificate.ts';
@@ -69,7 +69,7 @@ export class RemoteConnection {
       answer.body.on('error', () => {}).destroy();
       url = redirectTarget(url, single(answer.headers['location']));
     }
-    throw new DriverError('Failed', `${shown(start)} redirects more than ${limits.redirects} times`);
+    throw driverErrors.failed(`${shown(start)} redirects more than ${limits.redirects} times`);
   }
 
   /** The parsed document. Throws NotFound for 404, Failed for other bad answers, Invalid if it is no JSON or too large. */
@@ -95,8 +95,7 @@ export class RemoteConnection {
       return bytes;
     } catch (error) {
       signal.throwIfAborted();
-      if (timeout.aborted)
-        throw new DriverError('Failed', `${shown(url)} took longer than ${limits.answerMs} ms to answer`);
+      if (timeout.aborted) throw driverErrors.failed(`${shown(url)} took longer than ${limits.answerMs} ms to answer`);
       throw error instanceof DriverError ? error : unreachable(url, error);
     }
   }
@@ -128,10 +127,7 @@ export class RemoteConnection {
       const encoding = single(answered['content-encoding']) ?? 'identity';
       if (encoding !== 'identity') {
         body.on('error', () => {}).destroy();
-        throw new DriverError(
-          'Invalid',
-          `${shown(url)} answers packed as ${encoding.slice(0, 40)}, which was not asked for`,
-        );
+        throw driverErrors.invalid(`${shown(url)} answers packed as ${encoding.slice(0, 40)}, which was not asked for`);
       }
       return { url, status: statusCode, headers: answered, body };
     } catch (error) {
@@ -205,8 +201,7 @@ async function readBytes(answer: Answer, maxBytes: number, signal: AbortSignal):
   try {
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes)
-        throw new DriverError('Invalid', `${shown(answer.url)} answers with more than ${maxBytes} bytes`);
+      if (size > maxBytes) throw driverErrors.invalid(`${shown(answer.url)} answers with more than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } finally {
@@ -220,11 +215,11 @@ const shape: JsonShape = { maxDepth: 64, maxValues: 50_000 };
 
 function parse(url: URL, bytes: Buffer): unknown {
   const broken = shapeProblem(bytes, shape);
-  if (broken !== undefined) throw new DriverError('Invalid', `${shown(url)} answers with a document that ${broken}`);
+  if (broken !== undefined) throw driverErrors.invalid(`${shown(url)} answers with a document that ${broken}`);
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown;
   } catch (error) {
-    throw new DriverError('Invalid', `${shown(url)} answers with something that is not JSON`, error);
+    throw driverErrors.invalid(`${shown(url)} answers with something that is not JSON`, error);
   }
 }
 
@@ -269,10 +264,10 @@ function unreachableHint(url: URL, code: string): string {
 }
 
 function unreachable(url: URL, error: unknown): DriverError {
-  if (error instanceof OutOfReach) return new DriverError('Invalid', `cannot ask ${shown(url)}`, error);
+  if (error instanceof OutOfReach) return driverErrors.invalid(`cannot ask ${shown(url)}`, error);
   const code = codeOf(error);
   const hint = certificateCodes.test(code)
     ? ': its certificate is not trusted here; give it as source.certificate'
     : unreachableHint(url, code);
-  return new DriverError('Failed', `cannot reach ${shown(url)}${hint}`, error);
+  return driverErrors.failed(`cannot reach ${shown(url)}${hint}`, error);
 }

@@ -1,7 +1,7 @@
 // Fetches the image at an address: the answer to HEAD names the file and its fingerprint in headers.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { redirectTarget, shown } from './address.ts';
 import {
   refusal,
@@ -38,7 +38,7 @@ export function findDirect(
     const location = named(answer, 'image-url');
     if (!isFingerprint(fingerprint) || location === undefined) {
       const text = `${shown(answer.url)} stands for no image: its answer needs the headers LXD-Image-Hash (SHA-256 in hex) and LXD-Image-URL`;
-      throw new DriverError('Invalid', text);
+      throw driverErrors.invalid(text);
     }
     const url = redirectTarget(answer.url, location);
     return {

@@ -3,7 +3,7 @@ import type { Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { ImageTarget } from './driver.ts';
 import { saveStream, type Meter } from './save.ts';
 
@@ -43,8 +43,7 @@ export async function saveParts(
   }
   if (names.join(' ') === 'metadata rootfs') return;
   const list = names.map((name) => JSON.stringify(name.slice(0, 40))).join(', ');
-  throw new DriverError(
-    'Invalid',
+  throw driverErrors.invalid(
     `${answer.from} sends an image of the parts ${list || 'none'}, expected are metadata and rootfs`,
   );
 }
@@ -56,6 +55,6 @@ function openBusboy(answer: { readonly contentType: string; readonly from: strin
       limits: { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 },
     });
   } catch (error) {
-    throw new DriverError('Invalid', `${answer.from} sends an image in parts that cannot be separated`, error);
+    throw driverErrors.invalid(`${answer.from} sends an image in parts that cannot be separated`, error);
   }
 }

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { assertNever } from '../../lib/shared/assert-never.ts';
 import { checkReach, type Reach } from '../../lib/reach.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { addressRule } from './address.ts';
 import { certificateRule } from './certificate.ts';
 import type { ConnectionOptions } from './connection.ts';
@@ -49,7 +49,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
   return {
     async find(remote, wanted, signal) {
       const rule = addressRule(remote.server, remote.protocol) ?? pemRule(remote.certificate);
-      if (rule !== undefined) throw new DriverError('Invalid', `cannot fetch images from ${remote.server}: it ${rule}`);
+      if (rule !== undefined) throw driverErrors.invalid(`cannot fetch images from ${remote.server}: it ${rule}`);
       // The index cache is shared: a caller who may not reach the server gets nothing from it either.
       if (wanted.reach !== undefined) await needReach(remote.server, wanted.reach);
       const image = await findBy(remote, wanted, signal);
@@ -62,7 +62,7 @@ async function needReach(server: string, reach: Reach): Promise<void> {
   try {
     await checkReach(new URL(server).hostname, reach);
   } catch (error) {
-    throw new DriverError('Invalid', `cannot fetch images from ${server}`, error);
+    throw driverErrors.invalid(`cannot fetch images from ${server}`, error);
   }
 }
 
@@ -70,7 +70,7 @@ async function needReach(server: string, reach: Reach): Promise<void> {
 export const noRemotes: Remotes = {
   find: ({ server }) =>
     Promise.reject(
-      new DriverError('NotSupported', `cannot fetch images from ${server}: this daemon contacts no other server`),
+      driverErrors.notSupported(`cannot fetch images from ${server}: this daemon contacts no other server`),
     ),
 };
 
@@ -90,6 +90,6 @@ async function cleanly(
     await rm(target.rootfsPath, { force: true });
     signal.throwIfAborted();
     if (error instanceof DriverError) throw error;
-    throw new DriverError('Failed', `fetching the image ${image.fingerprint} from ${server} broke off`, error);
+    throw driverErrors.failed(`fetching the image ${image.fingerprint} from ${server} broke off`, error);
   }
 }

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { formatBytes } from '../../api/text/byte-size.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { RemoteLimits } from './driver.ts';
 
 export interface MeterOptions {
@@ -37,14 +37,14 @@ export function meter(options: MeterOptions): Meter {
     const pace = setInterval(() => {
       if (bytes - counted < limits.paceBytes) {
         const text = `${what} comes too slowly: ${bytes - counted} bytes in ${limits.paceMs} ms`;
-        source.destroy(new DriverError('Failed', text));
+        source.destroy(driverErrors.failed(text));
       }
       counted = bytes;
     }, limits.paceMs);
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        if (bytes > maxBytes) throw new DriverError('Invalid', `${what} is larger than the ${maxBytes} bytes allowed`);
+        if (bytes > maxBytes) throw driverErrors.invalid(`${what} is larger than the ${maxBytes} bytes allowed`);
         options.take?.(chunk.length);
         const now = performance.now();
         if (now - reported >= reportEveryMs) {
@@ -73,7 +73,7 @@ export async function requireRoom(path: string, bytes: number): Promise<number> 
   const { bavail, bsize } = await statfs(dirname(path));
   const free = bavail * bsize;
   if (bytes > free) {
-    throw new DriverError('NoSpace', `the image has ${bytes} bytes, but only ${free} are free for images`);
+    throw driverErrors.noSpace(`the image has ${bytes} bytes, but only ${free} are free for images`);
   }
   return free;
 }
@@ -98,7 +98,7 @@ export async function saveStream(
   } catch (error) {
     signal.throwIfAborted();
     if (hasCode(error, 'ENOSPC', 'EDQUOT'))
-      throw new DriverError('NoSpace', 'cannot write the image: no space is left', error);
+      throw driverErrors.noSpace('cannot write the image: no space is left', error);
     throw error;
   }
   return bytes;
@@ -107,8 +107,7 @@ export async function saveStream(
 /** Throws Invalid naming both if it is another image than announced. */
 export function checkFingerprint(server: string, expected: string, got: string): void {
   if (got === expected) return;
-  throw new DriverError(
-    'Invalid',
+  throw driverErrors.invalid(
     `the image from ${server} has fingerprint ${got}, expected is ${expected}: it was damaged or exchanged on the way`,
   );
 }

@@ -1,6 +1,6 @@
 // Finds and fetches images of another server that speaks this API, without trust: public ones, private ones with a secret (spec 4.8).
 import { createHash } from 'node:crypto';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { shown } from './address.ts';
 import { refusal, single, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
 import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './driver.ts';
@@ -34,8 +34,7 @@ export function findOnServer(
     });
     const fingerprint = textOf(image['fingerprint']);
     if (!isFingerprint(fingerprint) || !fingerprint.startsWith(prefix)) {
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `${server} was asked for image ${prefix} and answers with ${JSON.stringify(fingerprint.slice(0, 80))}`,
       );
     }
@@ -96,7 +95,7 @@ async function targetOf(
   });
   const target = textOf(alias['target']);
   if (isFingerprint(target) || (isPrefix && target === prefix)) return target;
-  throw new DriverError('Invalid', `the alias ${wanted.alias} on ${server} names no image`);
+  throw driverErrors.invalid(`the alias ${wanted.alias} on ${server} names no image`);
 }
 
 const isMissing = (error: unknown): boolean => error instanceof DriverError && error.code === 'NotFound';
@@ -104,7 +103,7 @@ const isMissing = (error: unknown): boolean => error instanceof DriverError && e
 function notThere(server: string, what: string, { secret }: ImageRequest, cause: unknown): DriverError {
   const hint =
     secret === '' ? ', or is private: a private image needs a secret' : ', or the secret is not valid for it';
-  return new DriverError('NotFound', `there is no image with ${what} on ${server}${hint}`, cause);
+  return driverErrors.notFound(`there is no image with ${what} on ${server}${hint}`, cause);
 }
 
 function aliasesOf(image: JsonMap): RemoteImage['aliases'] {

@@ -1,7 +1,7 @@
 // Finds and fetches images of simplestreams servers. Caches the parsed lists for an hour, and uses an old one if the server is down.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { below } from './address.ts';
 import { refusal, withConnection, type RemoteConnection, type ConnectionOptions } from './connection.ts';
 import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './driver.ts';
@@ -34,13 +34,9 @@ export class Streams {
     const images = await this.#images(options, remote, wanted.fresh, signal);
     const found = findStreamImage(images, wanted, new URL(server).hostname);
     const name = wanted.alias === '' ? `fingerprint ${wanted.fingerprint}` : `alias ${wanted.alias}`;
-    if (found === 'ambiguous')
-      throw new DriverError('Invalid', `several images on ${server} fit ${name}; give more of it`);
+    if (found === 'ambiguous') throw driverErrors.invalid(`several images on ${server} fit ${name}; give more of it`);
     if (found === undefined) {
-      throw new DriverError(
-        'NotFound',
-        `there is no image with ${name} for ${wanted.architectures.join(', ')} on ${server}`,
-      );
+      throw driverErrors.notFound(`there is no image with ${name} for ${wanted.architectures.join(', ')} on ${server}`);
     }
     return {
       fingerprint: found.fingerprint,
@@ -139,9 +135,9 @@ async function fetchFiles(
 
 function checkFile(what: string, file: StreamFile, bytes: number, sha256: string): void {
   if (file.sizeBytes !== undefined && bytes !== file.sizeBytes) {
-    throw new DriverError('Invalid', `${what} has ${bytes} bytes, expected are ${file.sizeBytes}`);
+    throw driverErrors.invalid(`${what} has ${bytes} bytes, expected are ${file.sizeBytes}`);
   }
   if (file.sha256 !== '' && sha256 !== file.sha256) {
-    throw new DriverError('Invalid', `${what} has SHA-256 ${sha256}, expected is ${file.sha256}`);
+    throw driverErrors.invalid(`${what} has SHA-256 ${sha256}, expected is ${file.sha256}`);
   }
 }

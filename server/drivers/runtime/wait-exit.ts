@@ -1,5 +1,5 @@
 // Waits until a runtime announces a container's end. Does not cause it.
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { RuntimeDriver } from './driver.ts';
 
 /** Listens at once; the returned function then waits for the next stop of `name`. Earlier listeners have been called by then. Rejects with
@@ -27,7 +27,7 @@ export function nextStop(
       };
       const aborted = (): void => finish(() => reject(signal.reason));
       const tooLate = (): void =>
-        finish(() => reject(new DriverError('Timeout', `Container "${name}" did not stop in ${timeoutMs} ms`)));
+        finish(() => reject(driverErrors.timeout(`Container "${name}" did not stop in ${timeoutMs} ms`)));
       const timer = timeoutMs === undefined ? undefined : setTimeout(tooLate, timeoutMs);
       signal.addEventListener('abort', aborted, { once: true });
       if (signal.aborted) aborted();

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { programEnv } from '../../lib/program-env.ts';
 import { startPair, type StartedProgram } from '../../lib/start-program.ts';
 
@@ -121,8 +121,8 @@ export async function syncTree(directory: string, signal: AbortSignal): Promise<
 export function asDriverError(what: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   return isOutOfSpace(error)
-    ? new DriverError('NoSpace', `${what}: no space is left`, error)
-    : new DriverError('Failed', what, error);
+    ? driverErrors.noSpace(`${what}: no space is left`, error)
+    : driverErrors.failed(what, error);
 }
 
 function isOutOfSpace(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
-import { DriverError } from '../driver-error.ts';
+import { type DriverError, driverErrors } from '../driver-error.ts';
 import {
   isInside,
   poolFolders,
@@ -47,7 +47,7 @@ export async function createSharedPool(
 async function takePlace(source: string, name: string): Promise<void> {
   const foreign = await foreignContent(source);
   if (foreign !== undefined)
-    throw new DriverError('InUse', `config.source: ${source} of pool ${name} is not empty: it has ${foreign} in it`);
+    throw driverErrors.inUse(`config.source: ${source} of pool ${name} is not empty: it has ${foreign} in it`);
   await makeFolders(source);
   for (const path of [source, dirname(source)]) await syncDirectory(path);
 }
@@ -56,14 +56,14 @@ async function takePlace(source: string, name: string): Promise<void> {
 export async function checkDirPool(source: string, name: string): Promise<void> {
   const stats = await lstat(join(source, recordsFolder)).catch(() => undefined);
   if (stats?.isDirectory() === true) return;
-  throw new DriverError('NotFound', `there is no pool ${name} in ${source}: it has no directory ${recordsFolder}`);
+  throw driverErrors.notFound(`there is no pool ${name} in ${source}: it has no directory ${recordsFolder}`);
 }
 
 /** Images go with their pool; other volumes must have been deleted. The directory itself stays. */
 export async function emptyDirPool(source: string, name: string, remove: RemoveVolume): Promise<void> {
   for (const folder of [volumeFolder('container'), volumeFolder('custom')]) {
     const [first] = await namesIn(join(source, folder));
-    if (first !== undefined) throw new DriverError('InUse', `pool ${name} still has the volume ${folder}/${first}`);
+    if (first !== undefined) throw driverErrors.inUse(`pool ${name} still has the volume ${folder}/${first}`);
   }
   try {
     for (const folder of poolFolders) {
@@ -72,7 +72,7 @@ export async function emptyDirPool(source: string, name: string, remove: RemoveV
     }
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return;
-    throw new DriverError('Failed', `cannot delete the directory ${source} of pool ${name}`, error);
+    throw driverErrors.failed(`cannot delete the directory ${source} of pool ${name}`, error);
   }
 }
 
@@ -86,9 +86,9 @@ export async function mountDirPool(
   isOurs: (entry: string) => boolean = () => true,
 ): Promise<void> {
   const stats = await lstat(source).catch((error: unknown) => {
-    throw new DriverError('Failed', `cannot use the directory ${source} of pool ${name}`, error);
+    throw driverErrors.failed(`cannot use the directory ${source} of pool ${name}`, error);
   });
-  if (!stats.isDirectory()) throw new DriverError('Failed', `${source} of pool ${name} is not a directory`);
+  if (!stats.isDirectory()) throw driverErrors.failed(`${source} of pool ${name} is not a directory`);
   await makeFolders(source);
   const temporary = (await namesIn(join(source, temporaryFolder))).filter(isOurs);
   const leftovers = [
@@ -99,7 +99,7 @@ export async function mountDirPool(
   for (const path of leftovers) {
     if (busy.has(path)) continue;
     await remove(path).catch((error: unknown) => {
-      failures.push(new DriverError('Failed', `cannot remove the leftover ${path} of pool ${name}`, error));
+      failures.push(driverErrors.failed(`cannot remove the leftover ${path} of pool ${name}`, error));
     });
   }
   const [failure] = failures;
@@ -133,19 +133,13 @@ async function putBack(
 async function checkPlace(root: string, source: string, name: string, isOwn: boolean): Promise<void> {
   const stats = await lstat(source).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT')) throw error;
-    throw new DriverError(
-      'Invalid',
-      `config.source: ${source} of pool ${name} does not exist; create the directory first`,
-    );
+    throw driverErrors.invalid(`config.source: ${source} of pool ${name} does not exist; create the directory first`);
   });
   if (!stats.isDirectory())
-    throw new DriverError(
-      'Invalid',
-      `config.source: ${source} of pool ${name} is not a directory (links are not followed)`,
-    );
+    throw driverErrors.invalid(`config.source: ${source} of pool ${name} is not a directory (links are not followed)`);
   const [real, realState] = [await realpath(source), await realpath(dirname(root)).catch(() => dirname(root))];
   if (!isOwn && isInside(realState, real))
-    throw new DriverError('Invalid', `config.source: ${source} of pool ${name} leads into the state of the daemon`);
+    throw driverErrors.invalid(`config.source: ${source} of pool ${name} leads into the state of the daemon`);
 }
 
 /** The entries of the directory, without our own empty folders. */
@@ -166,7 +160,7 @@ export async function makeFolders(source: string): Promise<void> {
     // files: nobody of the host passes through to them.
     const mode = folder === volumeFolder('container') || folder === volumeFolder('image') ? 0o711 : 0o700;
     await mkdir(join(source, folder), { mode }).catch((error: unknown) => {
-      if (!hasCode(error, 'EEXIST')) throw new DriverError('Failed', `cannot make ${folder} in ${source}`, error);
+      if (!hasCode(error, 'EEXIST')) throw driverErrors.failed(`cannot make ${folder} in ${source}`, error);
     });
     if (mode === 0o700) await chmod(join(source, folder), mode);
   }

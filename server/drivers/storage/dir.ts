@@ -4,7 +4,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { copyGuestTreeInto, copyTree, shareTree } from './copy-tree.ts';
 import { checkDirPool, createDirPool, createSharedPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
@@ -87,7 +87,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
         if (source !== join(deps.root, pool.name)) return;
         await rmdir(source).catch((error: unknown) => {
           if (hasCode(error, 'ENOENT')) return;
-          throw new DriverError('Failed', `cannot delete the directory ${source} of pool ${pool.name}`, error);
+          throw driverErrors.failed(`cannot delete the directory ${source} of pool ${pool.name}`, error);
         });
       },
       findPool: async (pool) => {
@@ -140,13 +140,12 @@ async function deleteSharedPool(source: string, pool: PoolSpec, cluster: Cluster
 /** Does not access the disk. */
 export function fillDirConfig(root: string, pool: PoolSpec): Record<string, string> {
   if ((pool.config['size'] ?? '') !== '')
-    throw new DriverError('Invalid', 'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for one');
+    throw driverErrors.invalid('config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for one');
   if (isShared(pool) && (pool.config['source'] ?? '') === '')
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       'config.source: a shared pool needs the directory where every member mounts the file system',
     );
   if (!isShared(pool) && (pool.config['source.shared.id'] ?? '') !== '')
-    throw new DriverError('Invalid', 'config.source.shared.id: is of shared pools only; set source.shared, too');
+    throw driverErrors.invalid('config.source.shared.id: is of shared pools only; set source.shared, too');
   return { ...pool.config, source: poolSource(root, dirname(root), pool) };
 }

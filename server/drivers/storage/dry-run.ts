@@ -2,7 +2,7 @@
 // cannot know what that server's disks would refuse.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { fillDirConfig } from './dir.ts';
 import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from './driver.ts';
 import { recordsFolder, snapshotPathIn, volumePathIn } from './layout.ts';
@@ -23,7 +23,7 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
   };
   const place = (pool: PoolSpec): string => join(root, pool.name);
   const noFiles = (what: string): Promise<never> =>
-    Promise.reject(new DriverError('NotSupported', `${what} needs the files of the volume, which are not here`));
+    Promise.reject(driverErrors.notSupported(`${what} needs the files of the volume, which are not here`));
   return {
     name,
     capabilities: { cheapCopies: true, quotas: name !== 'dir', snapshots: true },
@@ -33,7 +33,7 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
     deletePool: done,
     applyConfig: done,
     mountPool: done,
-    findPool: ({ name: of }) => Promise.reject(new DriverError('NotFound', `there are no disks with a pool ${of}`)),
+    findPool: ({ name: of }) => Promise.reject(driverErrors.notFound(`there are no disks with a pool ${of}`)),
     recordsPath: (pool) => join(place(pool), recordsFolder),
     resources: () => Promise.resolve({ space: { used: 0, total: 0 }, inodes: { used: 0, total: 0 } }),
     volumePath: (pool: PoolSpec, volume: VolumeRef) => directory(volumePathIn(place(pool), volume)),

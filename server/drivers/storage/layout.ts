@@ -1,6 +1,6 @@
 // The layout of a directory pool, and the volume names that are safe as file names; touches no file.
 import { isAbsolute, join, normalize, sep } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { PoolSpec, SnapshotRef, VolumeRef } from './driver.ts';
 
 const folders = { container: 'containers', image: 'images', custom: 'custom' } as const satisfies Record<
@@ -41,14 +41,14 @@ export function volumePathIn(source: string, volume: VolumeRef): string {
 
 /** Directory with the snapshots of a volume; it is there only while there are some. */
 export function snapshotsPathIn(source: string, volume: VolumeRef): string {
-  if (volume.type === 'image') throw new DriverError('Invalid', 'the volume of an image has no snapshots');
+  if (volume.type === 'image') throw driverErrors.invalid('the volume of an image has no snapshots');
   checkVolumeName(volume);
   return join(source, snapshotFolders[volume.type], volume.name);
 }
 
 export function snapshotPathIn(source: string, { volume, snapshot }: SnapshotRef): string {
   if (!/^[!-~]{1,64}$/.test(snapshot) || snapshot.includes('/') || snapshot === '.' || snapshot === '..')
-    throw new DriverError('Invalid', `${JSON.stringify(snapshot)} cannot be the name of a snapshot`);
+    throw driverErrors.invalid(`${JSON.stringify(snapshot)} cannot be the name of a snapshot`);
   return join(snapshotsPathIn(source, volume), snapshot);
 }
 
@@ -73,7 +73,7 @@ export function checkVolumeName(volume: VolumeRef): void {
     type === 'image'
       ? /^[0-9a-f]{64}$/.test(name)
       : volumeName.test(name) && !/[/:,]/.test(name) && name !== '.' && name !== '..';
-  if (!isSafe) throw new DriverError('Invalid', `${JSON.stringify(name)} cannot be the name of a ${type} volume`);
+  if (!isSafe) throw driverErrors.invalid(`${JSON.stringify(name)} cannot be the name of a ${type} volume`);
 }
 
 /**
@@ -82,18 +82,16 @@ export function checkVolumeName(volume: VolumeRef): void {
  */
 export function poolSource(root: string, stateDir: string, pool: PoolSpec): string {
   if (!/^[!-~]{1,64}$/.test(pool.name) || /[/:,]/.test(pool.name) || pool.name === '.' || pool.name === '..')
-    throw new DriverError('Invalid', `${JSON.stringify(pool.name)} cannot be the name of a pool`);
+    throw driverErrors.invalid(`${JSON.stringify(pool.name)} cannot be the name of a pool`);
   const own = join(root, pool.name);
   const configured = pool.config['source'] ?? '';
   if (configured === '') return own;
   if (!isAbsolute(configured) || configured.includes('\0'))
-    throw new DriverError('Invalid', `config.source: ${configured} of pool ${pool.name} is not an absolute path`);
+    throw driverErrors.invalid(`config.source: ${configured} of pool ${pool.name} is not an absolute path`);
   const source = withoutTrailingSlash(normalize(configured));
-  if (source === sep)
-    throw new DriverError('Invalid', `config.source: the root of the host cannot be pool ${pool.name}`);
+  if (source === sep) throw driverErrors.invalid(`config.source: the root of the host cannot be pool ${pool.name}`);
   if (source !== own && (isInside(stateDir, source) || isInside(source, stateDir)))
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: ${source} is part of the state of the daemon; pool ${pool.name} may only use ${own} there`,
     );
   return source;

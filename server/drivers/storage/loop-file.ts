@@ -3,7 +3,7 @@ import { rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 import { exec } from '../../lib/exec.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { PoolSpec } from './driver.ts';
 import { makeFolder } from '../../lib/shared/make-folder.ts';
 
@@ -24,7 +24,7 @@ export async function freeSize(root: string): Promise<string> {
   const { bavail, bsize } = await statfs(dirname(root));
   const size = defaultSize(bavail * bsize);
   if (size === undefined)
-    throw new DriverError('Invalid', `config.size: less than 15GB are free; say how large the pool may get`);
+    throw driverErrors.invalid(`config.size: less than 15GB are free; say how large the pool may get`);
   return size;
 }
 

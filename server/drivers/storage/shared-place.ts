@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { syncDirectory, writeDurably } from '../../lib/durable-files.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { PoolSpec } from './driver.ts';
 
 export interface ClusterPart {
@@ -30,8 +30,7 @@ export const tagOf = (cluster: ClusterPart | undefined): string => (cluster === 
 /** The pool's cluster and id. Throws Invalid outside a cluster. */
 export function wantedMarker(pool: PoolSpec, cluster: ClusterPart | undefined): Marker {
   if (cluster === undefined)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source.shared: pool ${pool.name} is for the members of a cluster, and this server is in none`,
     );
   return { v: 1, cluster: cluster.id, pool: pool.config['source.shared.id'] ?? '' };
@@ -49,7 +48,7 @@ export async function readMarker(source: string): Promise<Marker | undefined> {
     return { v, cluster, pool };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw new DriverError('Failed', `cannot read ${path}`, error);
+    throw driverErrors.failed(`cannot read ${path}`, error);
   }
 }
 
@@ -62,14 +61,13 @@ export async function writeMarker(source: string, marker: Marker): Promise<void>
 export async function checkMarker(source: string, name: string, wanted: Marker): Promise<void> {
   const found = await readMarker(source);
   if (found === undefined)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: ${source} is not the file system that the other members have as pool ${name}: mount that one there first`,
     );
   if (found.cluster !== wanted.cluster)
-    throw new DriverError('Invalid', `config.source: ${source} is a shared pool of another cluster, not pool ${name}`);
+    throw driverErrors.invalid(`config.source: ${source} is a shared pool of another cluster, not pool ${name}`);
   if (found.pool !== wanted.pool)
-    throw new DriverError('Invalid', `config.source: ${source} is another shared pool, not pool ${name}`);
+    throw driverErrors.invalid(`config.source: ${source} is another shared pool, not pool ${name}`);
 }
 
 export async function removeMarker(source: string): Promise<void> {

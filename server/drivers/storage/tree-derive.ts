@@ -1,7 +1,7 @@
 // Derives a snapshot or volume from a copy of another one plus the caller's changes. Refreshes of copies use it.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, volumePathIn } from './layout.ts';
@@ -59,8 +59,8 @@ export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' |
       signal.throwIfAborted();
       await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
         if (to.snapshot !== undefined && (await names.has(pathOf(pool, to))))
-          throw new DriverError('Exists', `${what}: it exists`);
-        if (!(await names.isTree(pathOf(pool, from)))) throw new DriverError('NotFound', `${what}: there is none`);
+          throw driverErrors.exists(`${what}: it exists`);
+        if (!(await names.isTree(pathOf(pool, from)))) throw driverErrors.notFound(`${what}: there is none`);
         // Errors of the caller's own work pass unchanged.
         let refused: { readonly error: unknown } | undefined;
         const watched = async (tree: ChangingTree): Promise<void> =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from './driver.ts';
 import { durably } from './durable.ts';
@@ -76,7 +76,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     applyConfig: (pool, before) => kind.applyConfig(pool, before),
     findPool: async (pool) => {
       if (kind.findPool !== undefined) return kind.findPool(pool);
-      throw new DriverError('NotFound', `pools of driver ${kind.name} cannot be found again`);
+      throw driverErrors.notFound(`pools of driver ${kind.name} cannot be found again`);
     },
     recordsPath: (pool) => join(kind.root(pool), recordsFolder),
     mountPool: (pool) => kind.mountPool(pool, staging.busy),
@@ -85,7 +85,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await staging.settled(kind.root(pool));
       if (kind.resources !== undefined) return kind.resources(pool);
       const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
-        throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
+        throw driverErrors.failed(`cannot read the resources of pool ${pool.name}`, error);
       });
       return {
         space: { used: (stats.blocks - stats.bfree) * stats.bsize, total: stats.blocks * stats.bsize },
@@ -103,7 +103,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       signal.throwIfAborted();
       // The cache has its own lock per image; two volumes made from one image must not wait for each other here.
       await mutex.run(path, async () => {
-        const refusal = (): DriverError => new DriverError('Exists', `cannot ${what}: it exists`);
+        const refusal = (): DriverError => driverErrors.exists(`cannot ${what}: it exists`);
         // An empty container has a folder in it and cannot be moved over another one; making anything else first costs more than a look.
         const isRefusedByMove = source.kind === 'empty' && volume.type === 'container';
         if (!isRefusedByMove && (await names.has(path))) throw refusal();
@@ -127,15 +127,15 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     },
     async renameVolume(pool, volume, newName) {
       const target: VolumeRef = { type: volume.type, name: newName };
-      if (volume.type === 'image') throw new DriverError('Invalid', 'the volume of an image cannot be renamed');
+      if (volume.type === 'image') throw driverErrors.invalid('the volume of an image cannot be renamed');
       const root = kind.root(pool);
       const [from, to] = [pathOf(pool, volume), pathOf(pool, target)];
       if (from === to) return;
       await mutex.runAll([from, to], async () => {
         const [hasOld, hasNew] = [await names.has(from), await names.has(to)];
         const what = `cannot rename ${volume.type} volume ${volume.name} to ${newName} in pool ${pool.name}`;
-        if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
-        if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: there is no ${volume.name}`);
+        if (hasOld && hasNew) throw driverErrors.exists(`${what}: ${newName} exists`);
+        if (!hasOld && !hasNew) throw driverErrors.notFound(`${what}: there is no ${volume.name}`);
         try {
           // Snapshots move first, so a reader of the volume's new name finds them.
           const [oldSnapshots, newSnapshots] = [snapshotsPathIn(root, volume), snapshotsPathIn(root, target)];
@@ -166,7 +166,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         } catch (error) {
           const what = `cannot limit ${volume.type} volume ${volume.name} of pool ${pool.name}`;
           if (error instanceof DriverError && error.code === 'Invalid') {
-            throw new DriverError('Invalid', `${what} to ${bytes} bytes`, error);
+            throw driverErrors.invalid(`${what} to ${bytes} bytes`, error);
           }
           throw asDriverError(what, error);
         }
@@ -199,7 +199,7 @@ const limitsOf =
   (kind: TreeKind, limitsIn: NonNullable<TreeKind['limitsIn']>): NonNullable<StorageDriver['limitsIn']> =>
   async (pool) => {
     const limits = await limitsIn(kind.root(pool)).catch((error: unknown) => {
-      throw new DriverError('Failed', `cannot read the limits of volumes in pool ${pool.name}`, error);
+      throw driverErrors.failed(`cannot read the limits of volumes in pool ${pool.name}`, error);
     });
     return ({ type, name }) => limits.get(`${volumeFolder(type)}/${name}`);
   };

@@ -5,7 +5,7 @@ import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { inSpan } from '../../lib/shared/spans.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
 import { createImageCache, type ImageCache } from './image-cache.ts';
@@ -98,8 +98,7 @@ export function treeFill({ kind, names, staging, unpackImage, asRoot, log }: Tre
     );
     if (volume.type !== 'image') return;
     await images.whenUnused(imagePath, async () => {
-      if (!(await names.isTree(imagePath)))
-        throw new DriverError('Failed', `the unpacked image ${imagePath} is not kept`);
+      if (!(await names.isTree(imagePath))) throw driverErrors.failed(`the unpacked image ${imagePath} is not kept`);
     });
   }
 
@@ -114,7 +113,7 @@ export function treeFill({ kind, names, staging, unpackImage, asRoot, log }: Tre
     const fromPath =
       snapshot === undefined ? volumePathIn(root, from) : snapshotPathIn(root, { volume: from, snapshot });
     if (!(await names.isTree(fromPath)))
-      throw new DriverError('NotFound', `there is no ${label(from, snapshot)} in pool ${pool.name}`);
+      throw driverErrors.notFound(`there is no ${label(from, snapshot)} in pool ${pool.name}`);
     const by = snapshot === undefined ? 'guest' : 'settled';
     await staging.build(root, volumePathIn(root, volume), (temporary) =>
       kind.copyTree(fromPath, temporary, by, signal, volume.shape),
@@ -151,8 +150,7 @@ async function watchIfShared({ tag }: TreeKind, path: string): Promise<() => Pro
   const { ino } = await lstat(path);
   return async () => {
     const found = await lstat(path).catch(() => undefined);
-    if (found?.ino !== ino)
-      throw new DriverError('Failed', `the unpacked image ${path} was deleted while it was copied`);
+    if (found?.ino !== ino) throw driverErrors.failed(`the unpacked image ${path} was deleted while it was copied`);
   };
 }
 

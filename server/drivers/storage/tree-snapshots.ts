@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { type Log, logFailure } from '../../lib/log.ts';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef, VolumeShape } from './driver.ts';
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
@@ -56,7 +56,7 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
           ? snapshotPathIn(root, source.from)
           : volumePathIn(root, snapshot.volume);
     if (source.kind !== 'tree' && !(await names.isTree(from)))
-      throw new DriverError('NotFound', `there is no directory ${from}`);
+      throw driverErrors.notFound(`there is no directory ${from}`);
     if (source.kind === 'tree') {
       const shape = { ...(await kind.shapeOf?.(volumePathIn(root, snapshot.volume))), ...leastSize(snapshot.volume) };
       await staging.build(root, path, (temporary) => kind.importTree(from, temporary, signal, shape));
@@ -115,9 +115,9 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
       const what = `cannot make snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} in pool ${pool.name}`;
       signal.throwIfAborted();
       await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
-        if (await names.has(path)) throw new DriverError('Exists', `${what}: it exists`);
+        if (await names.has(path)) throw driverErrors.exists(`${what}: it exists`);
         if (!(await names.isTree(volumePathIn(rootOf(pool), snapshot.volume))))
-          throw new DriverError('NotFound', `${what}: there is no such volume`);
+          throw driverErrors.notFound(`${what}: there is no such volume`);
         try {
           await mkdir(dirname(path), { mode: 0o700, recursive: true });
           await fill(pool, snapshot, source, signal);
@@ -135,7 +135,7 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
       const what = `cannot restore snapshot ${snapshot.snapshot} of ${nameOf(volume)} in pool ${pool.name}`;
       signal.throwIfAborted();
       await mutex.run(volumePathIn(root, volume), async () => {
-        if (!(await names.isTree(from))) throw new DriverError('NotFound', `${what}: there is no such snapshot`);
+        if (!(await names.isTree(from))) throw driverErrors.notFound(`${what}: there is no such snapshot`);
         try {
           await staging.make(
             root,
@@ -161,8 +161,8 @@ export function treeSnapshots({ kind, staging, mutex, log }: Deps): TreeSnapshot
       await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
         const [hasOld, hasNew] = [await names.has(from), await names.has(to)];
         const what = `cannot rename snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} to ${newName}`;
-        if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
-        if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: it does not exist`);
+        if (hasOld && hasNew) throw driverErrors.exists(`${what}: ${newName} exists`);
+        if (!hasOld && !hasNew) throw driverErrors.notFound(`${what}: it does not exist`);
         if (!hasOld) return;
         await names.move(from, to).catch((error: unknown) => {
           throw asDriverError(what, error);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { DriverError } from '../driver-error.ts';
+import { DriverError, driverErrors } from '../driver-error.ts';
 import { temporaryFolder } from './layout.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
@@ -96,7 +96,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'nam
     } catch (error) {
       busy.delete(temporary);
       if (hasCode(error, 'ENOENT')) return undefined;
-      throw error instanceof DriverError ? error : new DriverError('Failed', `cannot delete ${path}`, error);
+      throw error instanceof DriverError ? error : driverErrors.failed(`cannot delete ${path}`, error);
     }
     return () => discard(temporary).finally(() => busy.delete(temporary));
   }

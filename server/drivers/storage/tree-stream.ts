@@ -1,6 +1,6 @@
 // Runs the programs that write a tree as a stream of bytes or make one of such a stream; which program is the driver's choice.
 import { pipeline } from 'node:stream/promises';
-import { DriverError } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
 import { keepOutput } from '../../lib/buffer-output.ts';
 import { confined, keptToRead, keptToWrite, type ConfinedCommand } from '../../lib/confined.ts';
@@ -148,7 +148,7 @@ export async function* untilEnd(
     tail = Buffer.from(tail);
     yield chunk;
   }
-  if (tail.length < size || !isEnd(tail)) throw new DriverError('Failed', 'the stream was cut off: it has no end mark');
+  if (tail.length < size || !isEnd(tail)) throw driverErrors.failed('the stream was cut off: it has no end mark');
 }
 
 const endMark = Buffer.alloc(1024);

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { DriverError } from '../driver-error.ts';
+import { type DriverError, driverErrors } from '../driver-error.ts';
 import { asDriverError, boundsOf } from './copy-tree.ts';
 import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
@@ -50,7 +50,7 @@ export function treeTransfer(
   /** What does not change while it is read, where the file system can hold it still. */
   async function still(pool: PoolSpec, from: TreeRef, use: (path: string) => Promise<void>, signal: AbortSignal) {
     const path = pathOf(pool, from);
-    if (!(await names.isTree(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
+    if (!(await names.isTree(path))) throw driverErrors.notFound(`there is no ${labelOf(from)}`);
     const { atomic } = kind;
     if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined)
       return withFiles(kind, path, () => use(path));
@@ -73,7 +73,7 @@ export function treeTransfer(
       const parent =
         form.parent === undefined ? undefined : pathOf(pool, { volume: from.volume, snapshot: form.parent });
       if (parent !== undefined && !(await names.isTree(parent)))
-        throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
+        throw driverErrors.notFound(`there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
       return still(
         pool,
         from,
@@ -147,7 +147,7 @@ export function treeTransfer(
   return {
     async holdStill(pool, volume, use, signal) {
       const path = pathOf(pool, { volume });
-      if (!(await names.isTree(path))) throw new DriverError('NotFound', `there is no ${labelOf({ volume })}`);
+      if (!(await names.isTree(path))) throw driverErrors.notFound(`there is no ${labelOf({ volume })}`);
       const { atomic } = kind;
       if (atomic === undefined) return use({ from: { volume }, path, isStill: false });
       await staging.scratch(kind.root(pool), async (moment) => {
@@ -177,11 +177,10 @@ export function treeTransfer(
     async importVolume(pool, to, bytes, form, signal) {
       const path = pathOf(pool, to);
       const what = `cannot make ${labelOf(to)} in pool ${pool.name}`;
-      if (to.volume.type === 'image')
-        throw new DriverError('Invalid', 'the volume of an image is not made of a stream');
+      if (to.volume.type === 'image') throw driverErrors.invalid('the volume of an image is not made of a stream');
       signal.throwIfAborted();
       await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
-        if (form.replace !== true && (await names.has(path))) throw new DriverError('Exists', `${what}: it exists`);
+        if (form.replace !== true && (await names.has(path))) throw driverErrors.exists(`${what}: it exists`);
         const source = guardedSource(bytes);
         try {
           if (to.snapshot !== undefined) await mkdir(dirname(path), { mode: 0o700, recursive: true });
@@ -228,11 +227,11 @@ async function refuseNodes(path: string, signal: AbortSignal): Promise<void> {
     signal,
   );
   if (stdout !== '')
-    throw new DriverError('Invalid', 'the stream has device nodes, which only a privileged container may have');
+    throw driverErrors.invalid('the stream has device nodes, which only a privileged container may have');
 }
 
 const noNative = (pool: PoolSpec): DriverError =>
-  new DriverError('NotSupported', `the driver of pool ${pool.name} has no streams of its own; use tar`);
+  driverErrors.notSupported(`the driver of pool ${pool.name} has no streams of its own; use tar`);
 
 export function labelOf({ volume, snapshot }: TreeRef): string {
   const name = `${volume.type} volume ${volume.name}`;

@@ -1,6 +1,6 @@
 // Finds the pools of a host that may have lost its records, and reads their contents. Mounts pools; changes nothing in them.
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
-import { DriverError } from '../../drivers/driver-error.ts';
+import { driverErrors } from '../../drivers/driver-error.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
@@ -64,10 +64,7 @@ async function openPool({ pools }: FindPoolsDeps, asked: PoolSpec): Promise<Foun
   const names = (await poolsIn({ spec, driver })).map(({ record }) => record.name);
   if (names.includes(asked.name)) return { spec, driver };
   const others = names.length === 0 ? 'no pool has left its records there' : `it has records of ${names.join(', ')}`;
-  throw new DriverError(
-    'NotFound',
-    `there is no pool ${asked.name} at ${spec.config['source'] ?? 'its place'}: ${others}`,
-  );
+  throw driverErrors.notFound(`there is no pool ${asked.name} at ${spec.config['source'] ?? 'its place'}: ${others}`);
 }
 
 const poolsIn = ({ spec, driver }: FoundPool) => readCopies(driver.recordsPath(spec), 'pools', () => {});

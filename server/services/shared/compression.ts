@@ -5,7 +5,7 @@ import { access, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
-import { DriverError } from '../../drivers/driver-error.ts';
+import { DriverError, driverErrors } from '../../drivers/driver-error.ts';
 import { confined, filter } from '../../lib/confined.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
@@ -32,20 +32,14 @@ export async function packerOf(algorithm: string): Promise<readonly string[] | u
   const argv = commands[algorithm] ?? [algorithm, '-c'];
   if (await isProgram(argv[0] ?? '')) return argv;
   throw algorithm in commands
-    ? new DriverError(
-        'Invalid',
-        `compression_algorithm: ${algorithm} needs the program ${argv[0]}, which this host lacks`,
-      )
+    ? driverErrors.invalid(`compression_algorithm: ${algorithm} needs the program ${argv[0]}, which this host lacks`)
     : unknown(algorithm);
 }
 
 function unknown(algorithm: string): DriverError {
   const near = nearestName(algorithm, knownPackings);
   const hint = near === undefined ? `use one of ${knownPackings.join(', ')}` : `did you mean ${near}?`;
-  return new DriverError(
-    'Invalid',
-    `compression_algorithm: there is no program ${JSON.stringify(algorithm)} here; ${hint}`,
-  );
+  return driverErrors.invalid(`compression_algorithm: there is no program ${JSON.stringify(algorithm)} here; ${hint}`);
 }
 
 async function isProgram(name: string): Promise<boolean> {
@@ -88,7 +82,7 @@ export async function packInto(
     await syncDirectory(dirname(path));
   } catch (error) {
     throw hasCode(error, 'ENOSPC', 'EDQUOT')
-      ? new DriverError('NoSpace', `cannot write ${path}: no space is left`, error)
+      ? driverErrors.noSpace(`cannot write ${path}: no space is left`, error)
       : error;
   } finally {
     await file.close();

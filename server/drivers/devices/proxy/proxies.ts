@@ -6,7 +6,7 @@ import { exec, ExecError } from '../../../lib/exec.ts';
 import { type Log, logFailure } from '../../../lib/log.ts';
 import { runAll } from '../../../lib/run-all.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { listenStream, listenUdp, type Ends, type Listener } from './forward.ts';
 import { endpointText, natRules, removeTable, type Endpoint, type Forward, type ProxyRun } from './proxy-plan.ts';
 import { loadSocketCalls, openConnector, openDirInside, openListener, removeSocketFile, type Side } from './sockets.ts';
@@ -103,22 +103,21 @@ export class Proxies implements ProxyKeeper {
   async #openNat(container: string, run: ProxyRun): Promise<OpenProxy> {
     const table = this.#table(container, run.device);
     await this.#nft(natRules(run, table)).catch((error: unknown) => {
-      throw new DriverError('Failed', `proxy ${run.device}: cannot forward in the kernel`, error);
+      throw driverErrors.failed(`proxy ${run.device}: cannot forward in the kernel`, error);
     });
     return { inKernel: true, close: () => this.#nft(removeTable(table)) };
   }
 
   async #openAll(container: string, run: ProxyRun, initPid: number): Promise<OpenProxy> {
     const calls = await loadSocketCalls();
-    if (calls === undefined)
-      throw new DriverError('NotSupported', `proxy ${run.device} needs koffi (npm) on this host`);
+    if (calls === undefined) throw driverErrors.notSupported(`proxy ${run.device} needs koffi (npm) on this host`);
     const opened: Listener[] = [];
     const close = (): Promise<void> => runAll(opened.splice(0).map((listener) => () => listener.close()));
     try {
       for (const forward of run.forwards) opened.push(await this.#openOne(calls, container, run, forward, initPid));
     } catch (error) {
       await close().catch(logFailure(this.#log, `Closing the proxy ${run.device}, which could not be opened,`));
-      throw new DriverError('Failed', `proxy ${run.device}`, error);
+      throw driverErrors.failed(`proxy ${run.device}`, error);
     }
     return { inKernel: false, close };
   }
@@ -171,7 +170,7 @@ export function hostId(pid: number, kind: 'uid' | 'gid', id: number): number {
     const [inside = 0, outside = 0, count = 0] = line.trim().split(/\s+/).map(Number);
     if (id >= inside && id < inside + count) return outside + (id - inside);
   }
-  throw new DriverError('Invalid', `The container has no ${kind} ${id}`);
+  throw driverErrors.invalid(`The container has no ${kind} ${id}`);
 }
 
 const isFile = (endpoint: Endpoint): endpoint is Endpoint & { readonly kind: 'unix' } =>
@@ -182,7 +181,7 @@ function prepareFile(calls: Calls, pid: number | undefined, listen: Endpoint): (
   if (!isFile(listen)) return () => {};
   atFile(calls, pid, listen.path, (path) => {
     if (existsSync(path) && answers(calls, pid, listen)) {
-      throw new DriverError('InUse', `Somebody listens on ${endpointText(listen)} already`);
+      throw driverErrors.inUse(`Somebody listens on ${endpointText(listen)} already`);
     }
     removeSocketFile(path);
   });
@@ -205,7 +204,7 @@ function setOwnerOfSocket(calls: Calls, pid: number | undefined, listen: Endpoin
     // Held by a descriptor: a container may replace it with a link.
     const held = openSync(path, 0o10000000 | constants.O_NOFOLLOW);
     try {
-      if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no longer a socket`);
+      if (!fstatSync(held).isSocket()) throw driverErrors.failed(`${listen.path} is no longer a socket`);
       chownSync(`/proc/self/fd/${held}`, uid, gid);
       if (wanted.mode !== undefined) chmodSync(`/proc/self/fd/${held}`, wanted.mode);
     } finally {
@@ -235,6 +234,6 @@ async function nft(input: string): Promise<void> {
     await exec(['nft', '-f', '-'], { ...nftOptions, input });
   } catch (error) {
     const said = error instanceof ExecError && error.stderr.trim() !== '' ? error.stderr.trim() : errorText(error);
-    throw new DriverError('Failed', 'nft refused the rules', new Error(said));
+    throw driverErrors.failed('nft refused the rules', new Error(said));
   }
 }

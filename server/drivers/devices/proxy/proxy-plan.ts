@@ -3,7 +3,7 @@ import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
 import { parseIp } from '../../../api/text/ip.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 
 export type Endpoint =
   | { readonly kind: 'tcp' | 'udp'; readonly host: string; readonly port: number }
@@ -33,7 +33,7 @@ export function planProxy(device: string, properties: ConfigMap): ProxyRun {
   const address = (name: 'listen' | 'connect'): ProxyAddress => {
     const parsed = parseProxyAddress(properties[name] ?? '');
     if (typeof parsed !== 'string') return parsed;
-    throw new DriverError('Invalid', `proxy ${device}: ${name} ${parsed}`);
+    throw driverErrors.invalid(`proxy ${device}: ${name} ${parsed}`);
   };
   const listen = endpointsOf(address('listen'));
   const connect = endpointsOf(address('connect'));
@@ -54,7 +54,7 @@ const set = (value: string | undefined): string | undefined => (value === '' ? u
 
 function first(endpoints: readonly Endpoint[]): Endpoint {
   const [one] = endpoints;
-  if (one === undefined) throw new DriverError('Invalid', 'a proxy needs an address to connect to');
+  if (one === undefined) throw driverErrors.invalid('a proxy needs an address to connect to');
   return one;
 }
 

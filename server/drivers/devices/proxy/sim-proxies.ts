@@ -1,5 +1,5 @@
 // Proxy devices of simulated containers: recorded and checked for conflicts, without listening.
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { ProxyKeeper } from './proxies.ts';
 import { endpointText, type ProxyRun } from './proxy-plan.ts';
 
@@ -21,7 +21,7 @@ export class SimProxies implements ProxyKeeper {
           : undefined;
         if (clash === undefined) continue;
         const reason = new Error(`${endpointText(clash.listen)} belongs to the device ${taken.device} of ${other}`);
-        throw new DriverError('Failed', `proxy ${run.device}`, reason);
+        throw driverErrors.failed(`proxy ${run.device}`, reason);
       }
     }
     const devices = this.#open.get(container) ?? new Map<string, ProxyRun>();

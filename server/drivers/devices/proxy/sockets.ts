@@ -4,7 +4,7 @@ import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { parseIp } from '../../../api/text/ip.ts';
 import { libcCalls } from '../../libc-calls.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
@@ -101,7 +101,7 @@ export function openConnector(calls: Calls, side: Side, endpoint: Endpoint): num
 }
 
 function check(calls: Calls, result: number, what: string): void {
-  if (result !== 0) throw new DriverError('Failed', what, new Error(calls.reason()));
+  if (result !== 0) throw driverErrors.failed(what, new Error(calls.reason()));
 }
 
 function withSide(
@@ -149,7 +149,7 @@ function inWindow<T>(
     const isOther = side.uid !== 0 || side.gid !== 0;
     if (isOther && !calls.setIds(side.uid, side.gid)) {
       if (!calls.setIds(0, 0)) process.abort();
-      throw new DriverError('Failed', `Cannot act as user ${side.uid}`);
+      throw driverErrors.failed(`Cannot act as user ${side.uid}`);
     }
     try {
       if (side.overrides === true) calls.overrideFiles();
@@ -193,7 +193,7 @@ function openInside(calls: Calls, pid: number, path: string, flags: number): num
   const root = openSync(`/proc/${pid}/root`, oPath | constants.O_DIRECTORY);
   try {
     const found = calls.openInRoot(root, path, oPath | flags | closeOnExec);
-    if (found < 0) throw new DriverError('NotFound', `The container has no ${path}`, new Error(calls.reason()));
+    if (found < 0) throw driverErrors.notFound(`The container has no ${path}`, new Error(calls.reason()));
     return found;
   } finally {
     closeSync(root);
@@ -202,7 +202,7 @@ function openInside(calls: Calls, pid: number, path: string, flags: number): num
 
 export function inetAddress(host: string, port: number): Uint8Array {
   const ip = parseIp(host);
-  if (ip === undefined) throw new DriverError('Invalid', `${host} is no address`);
+  if (ip === undefined) throw driverErrors.invalid(`${host} is no address`);
   const size = ip.family === 4 ? 4 : 16;
   const bytes = Buffer.alloc(ip.family === 4 ? 16 : 28);
   bytes.writeUInt16LE(ip.family === 4 ? families.inet : families.inet6, 0);
@@ -216,7 +216,7 @@ export function inetAddress(host: string, port: number): Uint8Array {
 
 function unixAddress(text: string): Uint8Array {
   const name = Buffer.from(text, 'utf8');
-  if (name.length > 108) throw new DriverError('Invalid', `The socket path ${text.replaceAll('\0', '')} is too long`);
+  if (name.length > 108) throw driverErrors.invalid(`The socket path ${text.replaceAll('\0', '')} is too long`);
   const family = Buffer.alloc(2);
   family.writeUInt16LE(families.unix, 0);
   return Buffer.concat([family, name]);

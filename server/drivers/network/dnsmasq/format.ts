@@ -1,6 +1,6 @@
 // Writes and parses dnsmasq's formats: its command line, its host lines and its lease file; pure, starts nothing.
 import { containsIp, formatIp, isHwaddr, parseIp, type IpFamily } from '../../../api/text/ip.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { familyOf, type DnsMode, type FamilyPlan, type NetworkPlan } from '../config.ts';
 import type { NetworkHost } from '../driver.ts';
 import { leaseRanges, rangeText } from '../ranges.ts';
@@ -117,7 +117,7 @@ function checkHost(host: NetworkHost): void {
     if (text !== undefined && parseIp(text)?.family !== family)
       wrong.push(`${JSON.stringify(text)} is no IPv${family} address`);
   }
-  if (wrong.length > 0) throw new DriverError('Invalid', `reservation of ${host.id}: ${wrong.join(', ')}`);
+  if (wrong.length > 0) throw driverErrors.invalid(`reservation of ${host.id}: ${wrong.join(', ')}`);
 }
 
 /** The text of the hosts file. A host without address and name has no line. */

@@ -7,7 +7,7 @@ import { hasCode } from '../../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { repeatWhile } from '../../../lib/shared/repeat.ts';
 import { readProc, readProcess } from '../../../lib/shared/processes.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findTool } from '../host-tools.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
@@ -55,7 +55,7 @@ export async function startDnsmasq(name: string, args: readonly string[]): Promi
   } catch (error) {
     const said = error instanceof ExecError ? error.stderr.trim() : '';
     const reason = said === '' ? (error as Error).message : said.replaceAll(/^dnsmasq: /gm, '');
-    throw new DriverError('Failed', `start dnsmasq of network ${name}: ${reason}`, error);
+    throw driverErrors.failed(`start dnsmasq of network ${name}: ${reason}`, error);
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { programEnv } from '../../../lib/program-env.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import { labelOf, renderProfile, type ProfileFacts } from './profile.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
@@ -29,7 +29,7 @@ export async function loadProfile(file: string, facts: ProfileFacts): Promise<st
   } catch (error) {
     const reason = error instanceof ExecError && error.stderr !== '' ? error.stderr.trim() : errorText(error);
     const hint = facts.raw.trim() === '' ? '' : '; it includes raw.apparmor';
-    throw new DriverError('Failed', `The AppArmor profile cannot be loaded${hint}: ${reason}`, error);
+    throw driverErrors.failed(`The AppArmor profile cannot be loaded${hint}: ${reason}`, error);
   }
   mkdirSync(namespaceDir(facts.name), { recursive: true });
   return labelOf(facts.name);

@@ -1,5 +1,5 @@
 // The AppArmor profile of one container as text. Pure.
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { allBut } from './all-but.ts';
 
 export interface ProfileFacts {
@@ -42,7 +42,7 @@ function checkRaw(raw: string): void {
     if (letter === '}') depth -= 1;
     if (depth < 0) break;
   }
-  if (depth !== 0) throw new DriverError('Invalid', 'raw.apparmor has braces that do not match');
+  if (depth !== 0) throw driverErrors.invalid('raw.apparmor has braces that do not match');
 }
 
 const general = ['capability,', 'dbus,', 'file,', 'network,', 'unix,', 'umount,', 'pivot_root,'];

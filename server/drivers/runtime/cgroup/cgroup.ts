@@ -2,7 +2,7 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../../lib/shared/error-code.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
 import { attempt } from '../../../lib/shared/attempt.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
@@ -120,7 +120,7 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
   }
   const [first] = left;
   if (first !== undefined) {
-    throw new DriverError('Failed', `Cannot set ${first.file} to "${first.value}"`, failure);
+    throw driverErrors.failed(`Cannot set ${first.file} to "${first.value}"`, failure);
   }
 }
 
@@ -213,10 +213,7 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
   write();
   while (frozen ? !isFrozen(tree, group) : !isThawed()) {
     if (performance.now() > deadline) {
-      throw new DriverError(
-        'Timeout',
-        `The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`,
-      );
+      throw driverErrors.timeout(`The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`);
     }
     // Most freeze within a fraction of a timer's resolution.
     await (performance.now() < begun + hastyMs ? turn() : sleep(1));

@@ -1,6 +1,6 @@
 // Reads the limits.cpu* keys and picks cpus for a container. Pure; writes nothing.
 import { assertNever } from '../../../lib/shared/assert-never.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 
 /** The value of limits.cpu: a number of cpus (the driver picks which), named cpus, or all. */
 export type CpuWish =
@@ -13,7 +13,7 @@ export function parseCpus(text: string): CpuWish {
   if (text === '') return { kind: 'all' };
   if (/^[0-9]+$/.test(text)) {
     const count = Number(text);
-    if (count < 1) throw new DriverError('Invalid', `limits.cpu "${text}" leaves no cpu`);
+    if (count < 1) throw driverErrors.invalid(`limits.cpu "${text}" leaves no cpu`);
     return { kind: 'count', count };
   }
   return { kind: 'pinned', cpus: parseCpuList(text) };
@@ -24,10 +24,10 @@ export function parseCpuList(text: string): readonly number[] {
   const cpus = new Set<number>();
   for (const part of text.trim().split(',')) {
     const match = /^([0-9]{1,5})(?:-([0-9]{1,5}))?$/.exec(part.trim());
-    if (match === null) throw new DriverError('Invalid', `"${text}" is not a list of cpus like 0-3,7`);
+    if (match === null) throw driverErrors.invalid(`"${text}" is not a list of cpus like 0-3,7`);
     const first = Number(match[1]);
     const last = Number(match[2] ?? match[1]);
-    if (last < first) throw new DriverError('Invalid', `"${part}" is not a range of cpus`);
+    if (last < first) throw driverErrors.invalid(`"${part}" is not a range of cpus`);
     for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
   }
   return [...cpus].sort((a, b) => a - b);
@@ -46,7 +46,7 @@ export function pickCpus(
     case 'pinned': {
       const usable = wish.cpus.filter((cpu) => online.includes(cpu));
       if (usable.length === 0) {
-        throw new DriverError('Invalid', `limits.cpu asks for cpus ${wish.cpus.join(',')}: none of them is online`);
+        throw driverErrors.invalid(`limits.cpu asks for cpus ${wish.cpus.join(',')}: none of them is online`);
       }
       return usable;
     }
@@ -102,7 +102,7 @@ export interface CpuTime {
 export function parseCpuTime(allowance: string, priority: string): CpuTime {
   const level = priority === '' ? 10 : Number(priority);
   if (!Number.isInteger(level) || level < 0 || level > 10) {
-    throw new DriverError('Invalid', `limits.cpu.priority "${priority}" is not between 0 and 10`);
+    throw driverErrors.invalid(`limits.cpu.priority "${priority}" is not between 0 and 10`);
   }
   if (allowance === '') return { percent: 100, priority: level };
   const share = /^([0-9]{1,5})%$/.exec(allowance);
@@ -111,7 +111,7 @@ export function parseCpuTime(allowance: string, priority: string): CpuTime {
   const quotaUs = Number(quota?.[1]) * 1000;
   const periodUs = Number(quota?.[2]) * 1000;
   if (quota === null || quotaUs < 1000 || periodUs < 1000 || periodUs > 1_000_000) {
-    throw new DriverError('Invalid', `limits.cpu.allowance "${allowance}" is neither N% nor Xms/Yms (Y at most 1000)`);
+    throw driverErrors.invalid(`limits.cpu.allowance "${allowance}" is neither N% nor Xms/Yms (Y at most 1000)`);
   }
   return { percent: 100, priority: level, quota: { quotaUs, periodUs } };
 }

@@ -1,7 +1,7 @@
 // Turns limits.* keys into cgroup values of both versions. Pure: computes files and values, writes nothing.
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { type CpuTime, parseCpuTime } from './cpu-limits.ts';
 import type { NodeRun } from '../driver.ts';
 
@@ -63,7 +63,7 @@ function parseMemory(text: string, totalBytes: number): number | undefined {
   if (text === '') return undefined;
   const percent = /^([0-9]{1,3})%$/.exec(text);
   const bytes = percent === null ? parseBytes(text) : Math.floor((totalBytes * Number(percent[1])) / 100);
-  if (bytes === undefined) throw new DriverError('Invalid', `limits.memory "${text}" is neither a size nor N%`);
+  if (bytes === undefined) throw driverErrors.invalid(`limits.memory "${text}" is neither a size nor N%`);
   return bytes === 0 ? undefined : bytes;
 }
 
@@ -74,14 +74,13 @@ function readHugePages(config: Config, host: HostFacts): ReadonlyMap<string, num
     const size = key.slice(hugePrefix.length);
     if (!key.startsWith(hugePrefix) || value === '' || host.hugePages.includes(size)) continue;
     const has = host.hugePages.length === 0 ? 'none' : host.hugePages.join(', ');
-    throw new DriverError('Invalid', `${key} cannot be set: of huge pages this host can limit ${has}`);
+    throw driverErrors.invalid(`${key} cannot be set: of huge pages this host can limit ${has}`);
   }
   return new Map(
     host.hugePages.map((size) => {
       const value = config[`${hugePrefix}${size}`] ?? '';
       const bytes = value === '' ? undefined : parseBytes(value);
-      if (value !== '' && bytes === undefined)
-        throw new DriverError('Invalid', `${hugePrefix}${size} "${value}" is no size`);
+      if (value !== '' && bytes === undefined) throw driverErrors.invalid(`${hugePrefix}${size} "${value}" is no size`);
       return [size, bytes];
     }),
   );
@@ -90,14 +89,14 @@ function readHugePages(config: Config, host: HostFacts): ReadonlyMap<string, num
 function parseCount(key: string, text: string): number | undefined {
   if (text === '') return undefined;
   const count = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
-  if (count < 1) throw new DriverError('Invalid', `${key} "${text}" is not a positive number`);
+  if (count < 1) throw driverErrors.invalid(`${key} "${text}" is not a positive number`);
   return count;
 }
 
 function parseLevel(key: string, text: string): number | undefined {
   if (text === '') return undefined;
   const level = /^[0-9]{1,2}$/.test(text) ? Number(text) : 11;
-  if (level > 10) throw new DriverError('Invalid', `${key} "${text}" is not between 0 and 10`);
+  if (level > 10) throw driverErrors.invalid(`${key} "${text}" is not between 0 and 10`);
   return level;
 }
 

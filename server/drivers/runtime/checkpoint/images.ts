@@ -1,5 +1,5 @@
 // The directories of CRIU's images: their paths, the link to the previous pre-dump, their modes.
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { basename, dirname, join, resolve } from 'node:path';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../lib/shared/attempt.ts';
@@ -8,7 +8,7 @@ import { attempt } from '../../../lib/shared/attempt.ts';
 export function linkTo(dir: string, previous: string | undefined): string | undefined {
   if (previous === undefined) return undefined;
   if (dirname(previous) !== dirname(dir)) {
-    throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
+    throw driverErrors.invalid(`${previous} and ${dir} must lie in the same directory`);
   }
   return `../../${basename(previous)}/images`;
 }
@@ -35,8 +35,7 @@ export function makeRoundsPassable(dir: string): void {
     const round = dirname(images);
     const isBeside = dirname(round) === dirname(dir) && imagesOf(round) === images;
     if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `${seen.size === 1 ? dir : round} continues from ${images}, which does not lie beside it`,
       );
     }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, fchownSync, openSync, readdirSync } from 'node:f
 import { constants } from 'node:os';
 import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { carriageReturnFilter, CommandOutput } from './command-output.ts';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
 import { ForkedChild, type HostChild, startChild } from '../host/child-process.ts';
@@ -70,7 +70,7 @@ export function attachArgv(
 }
 
 export function spawnAttached(target: AttachTarget, command: RuntimeCommand): AttachedProcess {
-  if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${target.name}"`);
+  if (command.argv.length === 0) throw driverErrors.invalid(`No command to run in container "${target.name}"`);
   const uid = command.uid ?? 0;
   const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
   const env = commandEnv(command.env ?? {}, { uid, hasSnap });
@@ -146,7 +146,7 @@ export function spawnOnTerminal(
   options: { readonly size: TerminalSize; readonly carriageReturns: number },
 ): AttachedProcess {
   if (target.libc === undefined) {
-    throw new DriverError('NotSupported', 'Terminals in containers need koffi (npm), which this host lacks');
+    throw driverErrors.notSupported('Terminals in containers need koffi (npm), which this host lacks');
   }
   const terminal = openTerminal(target.libc, options.size);
   const { socket, farSide, path } = terminal;

@@ -2,7 +2,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { TerminalSize } from '../command.ts';
 import type { Libc } from '../host/syscalls.ts';
 
@@ -31,7 +31,7 @@ export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
   try {
     const name = new Uint8Array(64);
     if (libc.unlockpt(near) !== 0 || libc.ptsname_r(near, name, name.length) !== 0) {
-      throw new DriverError('Failed', 'Cannot make a terminal: the kernel gave none');
+      throw driverErrors.failed('Cannot make a terminal: the kernel gave none');
     }
     const path = Buffer.from(name.subarray(0, name.indexOf(0))).toString('utf8');
     far = openSync(path, flags);

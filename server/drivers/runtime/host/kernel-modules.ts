@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findProgram } from './programs.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
 
@@ -44,7 +44,7 @@ const isThere = (name: string, { loaded, fileSystems }: ModulePaths): boolean =>
 
 async function load(name: string, { modprobe }: ModulePaths): Promise<void> {
   const fail = (why: string): never => {
-    throw new DriverError('Failed', `linux.kernel_modules: the kernel module ${name} cannot be loaded: ${why}`);
+    throw driverErrors.failed(`linux.kernel_modules: the kernel module ${name} cannot be loaded: ${why}`);
   };
   if (modprobe === undefined) return fail('this host has no modprobe (package kmod)');
   try {

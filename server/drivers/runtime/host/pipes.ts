@@ -1,6 +1,6 @@
 // Makes kernel pipes, which Node cannot, through libc, and streams of their ends.
 import { Socket } from 'node:net';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { Libc } from './syscalls.ts';
 
 export interface Pipe {
@@ -11,7 +11,7 @@ export interface Pipe {
 /** Both ends are close-on-exec. */
 export function openPipe(libc: Libc): Pipe {
   const ends = new Int32Array(2);
-  if (libc.pipe2(ends, closeOnExec) !== 0) throw new DriverError('Failed', 'Cannot make a pipe: too many open files?');
+  if (libc.pipe2(ends, closeOnExec) !== 0) throw driverErrors.failed('Cannot make a pipe: too many open files?');
   return { reader: ends[0] ?? -1, writer: ends[1] ?? -1 };
 }
 

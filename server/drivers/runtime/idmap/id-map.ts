@@ -1,5 +1,5 @@
 // The host ids that containers may use: reads subordinate id files and the kernel's own map. plan.ts allocates them.
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import { readIfThere } from '../../../lib/shared/missing-files.ts';
 
@@ -109,7 +109,7 @@ export async function hostIds(): Promise<HostIds> {
   );
   const decided = decideHostIds({ subuid, subgid, uidMap: uidMap ?? '', gidMap: gidMap ?? '' });
   if ('problem' in decided) {
-    throw new DriverError('NotSupported', `Unprivileged containers cannot run on this host: ${decided.problem}`);
+    throw driverErrors.notSupported(`Unprivileged containers cannot run on this host: ${decided.problem}`);
   }
   return decided;
 }

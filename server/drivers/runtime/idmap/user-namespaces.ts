@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
@@ -62,7 +62,7 @@ async function makeNamespace(map: readonly IdMapEntry[]): Promise<number> {
     writeFileSync(`/proc/${pid}/gid_map`, kernelMap(map, 'gid'));
     return openSync(`/proc/${pid}/ns/user`, 'r');
   } catch (error) {
-    throw new DriverError('Failed', 'Cannot make a user namespace with the id map of a container', error);
+    throw driverErrors.failed('Cannot make a user namespace with the id map of a container', error);
   } finally {
     holder.stdin.end();
     holder.kill('SIGKILL');

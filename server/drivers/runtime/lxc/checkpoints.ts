@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import type { Log } from '../../../lib/log.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import { type CgroupTree, groupDir, isFrozen, setFrozen } from '../cgroup/cgroup.ts';
 import {
   type CheckpointPrograms,
@@ -172,11 +172,7 @@ export class LxcCheckpoints implements Checkpoints {
   ): Promise<{ readonly initPid: number }> {
     const programs = await this.#need(run.name, restoring);
     if (!this.isComplete(dir)) {
-      throw new DriverError(
-        'Failed',
-        `${restoring} container "${run.name}"`,
-        new Error(`${dir} does not hold all of it`),
-      );
+      throw driverErrors.failed(`${restoring} container "${run.name}"`, new Error(`${dir} does not hold all of it`));
     }
     makeRoundsPassable(dir);
     return this.#book.start(run, signal, async () => {
@@ -218,13 +214,13 @@ export class LxcCheckpoints implements Checkpoints {
     const { criu, lxcCheckpoint } = this.#probe.find();
     if (ability.ok && criu !== undefined && lxcCheckpoint !== undefined) return { criu, lxcCheckpoint };
     const reason = ability.ok ? 'CRIU is gone' : ability.reason;
-    throw new DriverError('NotSupported', `${what} container "${name}"`, new Error(reason));
+    throw driverErrors.notSupported(`${what} container "${name}"`, new Error(reason));
   }
 
   #refuseUnreceptive(name: string): void {
     this.#book.need(name);
     if (!isFrozen(this.#deps.tree, this.#deps.paths.group(name))) return;
-    throw new DriverError('Failed', `${storing} container "${name}"`, new Error('it is frozen'));
+    throw driverErrors.failed(`${storing} container "${name}"`, new Error('it is frozen'));
   }
 
   /** LXC would store it, but then not restore it: the terminal behind the console belongs to the host. */
@@ -232,7 +228,7 @@ export class LxcCheckpoints implements Checkpoints {
     if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(textOrNothing(this.#deps.paths.configFile(name)))) return;
     const why =
       'LXC cannot restore a container that has a console: set raw.lxc to lxc.console.path=none and restart it first';
-    throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
+    throw driverErrors.notSupported(`${storing} container "${name}"`, new Error(why));
   }
 
   async #thaw(name: string): Promise<void> {
@@ -276,7 +272,7 @@ export class LxcCheckpoints implements Checkpoints {
       const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
       if (logFile !== undefined) keep(logFile, [textOrNothing(log), textOrNothing(toolLog), stderr]);
       const reason = reasonsIn(textOrNothing(log)) || firstReason(textOrNothing(toolLog), stderr);
-      throw new DriverError('Failed', `${what} container "${name}"`, new Error(`CRIU: ${reason}`));
+      throw driverErrors.failed(`${what} container "${name}"`, new Error(`CRIU: ${reason}`));
     }
   }
 }

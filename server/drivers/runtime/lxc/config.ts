@@ -1,6 +1,6 @@
 // Renders the configuration file of one container start. Pure: decides every line, touches nothing.
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { MountRun, NicRun, RunConfig } from '../driver.ts';
 import { type CgroupValue, deviceRule } from '../cgroup/limits.ts';
 import { mayBeginHook } from '../guard/start-until.ts';
@@ -51,7 +51,7 @@ const lastHook = ({ startUntilFile }: RunConfig): readonly string[] =>
 
 function renderLine(key: string, value: string): string {
   if (hasControlCharacter(key) || hasControlCharacter(value)) {
-    throw new DriverError('Invalid', `${key} cannot be set: its value holds a line break or another control character`);
+    throw driverErrors.invalid(`${key} cannot be set: its value holds a line break or another control character`);
   }
   return `${key} = ${value}`;
 }
@@ -114,9 +114,9 @@ function isolation(run: RunConfig, settings: LxcSettings): readonly Line[] {
 
 function kernelLimit(key: string, value: string): Line {
   const name = key.slice('limits.kernel.'.length);
-  if (!/^[a-z]+$/.test(name)) throw new DriverError('Invalid', `${key} does not name a kernel limit`);
+  if (!/^[a-z]+$/.test(name)) throw driverErrors.invalid(`${key} does not name a kernel limit`);
   if (!/^([0-9]+|unlimited)(:([0-9]+|unlimited))?$/.test(value)) {
-    throw new DriverError('Invalid', `${key} "${value}" is neither a number, "unlimited" nor soft:hard`);
+    throw driverErrors.invalid(`${key} "${value}" is neither a number, "unlimited" nor soft:hard`);
   }
   return [`lxc.prlimit.${name}`, value];
 }
@@ -171,7 +171,7 @@ function mounts(run: RunConfig, settings: LxcSettings): readonly Line[] {
 function mountEntry(mount: MountRun): string {
   const target = mount.target.replace(/^\/+/, '');
   if (!mount.target.startsWith('/') || target === '' || target.split('/').includes('..')) {
-    throw new DriverError('Invalid', `Device ${mount.device}: "${mount.target}" is not a path to mount at`);
+    throw driverErrors.invalid(`Device ${mount.device}: "${mount.target}" is not a path to mount at`);
   }
   const options = [
     mount.recursive ? 'rbind' : 'bind',
@@ -186,14 +186,14 @@ function mountEntry(mount: MountRun): string {
 function propagation(mount: MountRun): string {
   const mode = mount.propagation ?? '';
   if (!/^r?(private|shared|slave|unbindable)$/.test(mode)) {
-    throw new DriverError('Invalid', `Device ${mount.device}: unknown propagation "${mode}"`);
+    throw driverErrors.invalid(`Device ${mount.device}: unknown propagation "${mode}"`);
   }
   return mode;
 }
 
 /** fstab syntax: white space and backslashes as octal. */
 export function escapeField(text: string): string {
-  if (hasControlCharacter(text)) throw new DriverError('Invalid', `Path ${JSON.stringify(text)} cannot be mounted`);
+  if (hasControlCharacter(text)) throw driverErrors.invalid(`Path ${JSON.stringify(text)} cannot be mounted`);
   return text.replace(/[ \t\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
@@ -230,7 +230,7 @@ export const nvidiaHook = '/usr/share/lxc/hooks/nvidia';
 function nvidia(run: RunConfig): readonly Line[] {
   const { config } = run;
   if (!isTrue(config['nvidia.runtime'])) return [];
-  if (isPrivileged(run)) throw new DriverError('Invalid', 'nvidia.runtime does not work in privileged containers');
+  if (isPrivileged(run)) throw driverErrors.invalid('nvidia.runtime does not work in privileged containers');
   const variables: Readonly<Record<string, string | undefined>> = {
     NVIDIA_VISIBLE_DEVICES: 'none',
     NVIDIA_DRIVER_CAPABILITIES: config['nvidia.driver.capabilities'] || 'compute,utility',
@@ -250,9 +250,9 @@ function environment(run: RunConfig): readonly Line[] {
     .filter(([key]) => key.startsWith('environment.'))
     .map(([key, value]) => {
       const name = key.slice('environment.'.length);
-      if (name === '' || name.includes('=')) throw new DriverError('Invalid', `${key} does not name a variable`);
+      if (name === '' || name.includes('=')) throw driverErrors.invalid(`${key} does not name a variable`);
       if (hasControlCharacter(value)) {
-        throw new DriverError('Invalid', `${key} cannot be set for init: its value holds a control character`);
+        throw driverErrors.invalid(`${key} cannot be set for init: its value holds a control character`);
       }
       return ['lxc.environment', `${name}=${value}`];
     });
@@ -260,6 +260,6 @@ function environment(run: RunConfig): readonly Line[] {
 
 function rawLines(run: RunConfig): readonly string[] {
   const parsed = parseRawLxc(run.config['raw.lxc'] ?? '');
-  if ('problem' in parsed) throw new DriverError('Invalid', parsed.problem);
+  if ('problem' in parsed) throw driverErrors.invalid(parsed.problem);
   return parsed;
 }

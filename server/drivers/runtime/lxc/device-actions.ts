@@ -4,7 +4,7 @@ import { exec } from '../../../lib/exec.ts';
 import { Revert } from '../../../lib/revert.ts';
 import { failuresOf } from '../../../lib/run-all.ts';
 import { noParts, type DeviceParts } from '../../device-parts.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { readGroupFile, writeGroupFiles, type CgroupTree } from '../cgroup/cgroup.ts';
 import type { MountRun, NicRun, NodeRun } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
@@ -164,8 +164,7 @@ export class DeviceActions {
 
   async mount(state: RunningRecord, devices: DeviceState, mount: MountRun): Promise<void> {
     const { libc, namespaces } = this.#deps;
-    if (libc === undefined)
-      throw new DriverError('NotSupported', 'Plugging disks into running containers needs koffi (npm)');
+    if (libc === undefined) throw driverErrors.notSupported('Plugging disks into running containers needs koffi (npm)');
     if (mount.optional && !existsSync(mount.source)) return;
     const run = { name: state.name, idmap: devices.idmap };
     const map = await mapOfMount(this.#deps, run, mount, new AbortController().signal);

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { logFailure } from '../../../lib/log.ts';
 import { withRevert } from '../../../lib/revert.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';
 import type { LiveDevices, MountRun, NicRun, Plug } from '../driver.ts';
 import { followPriority } from './live-keys.ts';
@@ -46,7 +46,7 @@ export class LxcLive implements LiveDevices {
       const before = this.#book.need(name);
       const devices = needDevices(before);
       if (Object.hasOwn(devices.properties, plug.device)) {
-        throw new DriverError('Exists', `Container "${name}" has a device ${plug.device} already`);
+        throw driverErrors.exists(`Container "${name}" has a device ${plug.device} already`);
       }
       checkTargets(devices.now, plug);
       for (const nic of plug.nics) await checkNicPlaces(nic, before.initPid);
@@ -240,8 +240,7 @@ export function settingsBefore(nics: readonly NicRun[]): Readonly<Record<string,
 
 function needDevices(state: RunningRecord): DeviceState {
   if (state.devices !== undefined) return state.devices;
-  throw new DriverError(
-    'NotSupported',
+  throw driverErrors.notSupported(
     `Container "${state.name}" was started by an older release: its devices can be changed after its next start`,
   );
 }
@@ -252,6 +251,6 @@ function checkTargets(now: DeviceParts, plug: Plug): void {
   for (const { target } of [...plug.mounts, ...plug.nodes]) {
     const owner = taken.get(target);
     if (owner === undefined) continue;
-    throw new DriverError('Exists', `Device ${plug.device}: ${target} belongs to the device ${owner} already`);
+    throw driverErrors.exists(`Device ${plug.device}: ${target} belongs to the device ${owner} already`);
   }
 }

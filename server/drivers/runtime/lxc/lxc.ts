@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, existsSync } from 'node:fs';
 import { LxcRuntime } from './runtime.ts';
 import type { Log } from '../../../lib/log.ts';
 import { startProgramsBy } from '../../../lib/start-program.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { readCgroupTree, type CgroupTree, namesOfDirectories } from '../cgroup/cgroup.ts';
 import type { RuntimeDriver, HostFeature } from '../driver.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
@@ -40,7 +40,7 @@ export interface LxcDeps {
 /** Throws DriverError NotSupported with the reason if this host cannot run it. */
 export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const available = await lxcAvailable();
-  if (!available.ok) throw new DriverError('NotSupported', `Cannot run LXC containers: ${available.reason}`);
+  if (!available.ok) throw driverErrors.notSupported(`Cannot run LXC containers: ${available.reason}`);
   mkdirSync(deps.dir, { recursive: true, mode: 0o700 });
   const paths = new LxcPaths(realpathSync(deps.dir));
   makePassable(paths.lxcPath);

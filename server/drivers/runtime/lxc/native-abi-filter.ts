@@ -1,6 +1,6 @@
 // security.syscalls.deny_compat: a filter that denies all system calls of another ABI (32-bit, x32). LXC's own filter cannot do it: it
 // applies a rule for one ABI to all of them. So the filter is installed on lxc-start and lxc-attach, and everything they start inherits it.
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 
 interface Abi {
@@ -25,7 +25,7 @@ export function nativeOnly(arch: string = process.arch, perl = findProgram('perl
     abi === undefined
       ? `it is known for x86-64 and arm64 only, this is ${arch}`
       : 'perl is missing (package perl-base)';
-  throw new DriverError('NotSupported', `security.syscalls.deny_compat is not available on this host: ${why}`);
+  throw driverErrors.notSupported(`security.syscalls.deny_compat is not available on this host: ${why}`);
 }
 
 const load = 0x20;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { Exits } from './exits.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { endOrphans } from '../exec/attach.ts';
 import { type CgroupTree, isFrozen, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
 import { ConsoleHub } from '../exec/console-hub.ts';
@@ -141,7 +141,7 @@ export class LxcRuntime implements RuntimeDriver {
     return this.#mutex.run(run.name, async () => {
       const before = this.#live.get(run.name);
       if (before !== undefined && !isAlive(before)) await this.#exits.handleEnd(before);
-      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      if (this.#live.has(run.name)) throw driverErrors.inUse(`Container "${run.name}" is already running`);
       const state = await this.#starts.run(() => this.#startOn(run, signal, launch));
       this.#live.set(state.name, state);
       await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
@@ -166,7 +166,7 @@ export class LxcRuntime implements RuntimeDriver {
   async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
     process.kill(state.initPid, 'SIGKILL');
     await this.#exits.handleEnd(state);
-    throw new DriverError('Failed', `Cannot start container "${state.name}"`, error);
+    throw driverErrors.failed(`Cannot start container "${state.name}"`, error);
   }
 
   async stop(
@@ -257,7 +257,7 @@ export class LxcRuntime implements RuntimeDriver {
   async forget(name: string): Promise<void> {
     const { tree, paths } = this.#deps;
     await this.#mutex.run(name, async () => {
-      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      if (this.#live.has(name)) throw driverErrors.inUse(`Container "${name}" is running`);
       this.#spool.discard(paths.key(name));
       // A start makes it before its groups, and this removes it last: without it there are none in a dozen hierarchies.
       if (!existsSync(paths.containerDir(name))) return;
@@ -289,7 +289,7 @@ export class LxcRuntime implements RuntimeDriver {
 
   #need(name: string): RunningRecord {
     const state = this.#live.get(name);
-    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    if (state === undefined) throw driverErrors.notFound(`Container "${name}" is not running`);
     return state;
   }
 }

@@ -1,7 +1,7 @@
 // Renders a container's system call filter from security.syscalls.* and raw.seccomp. Pure.
 import { syscallNames } from '../../../api/container/container-config.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -33,13 +33,13 @@ export function renderSeccomp(config: Config): string | undefined {
   const byDefault = syscallKey(config, 'security.syscalls.deny_default');
   if (raw !== '') {
     if (allowed !== '' || denied !== '') {
-      throw new DriverError('Invalid', 'raw.seccomp cannot be used together with security.syscalls.*');
+      throw driverErrors.invalid('raw.seccomp cannot be used together with security.syscalls.*');
     }
     return `${raw}\n`;
   }
   if (allowed !== '') {
     if (denied !== '' || deniesCompat(config) || byDefault !== '') {
-      throw new DriverError('Invalid', 'security.syscalls.allow excludes security.syscalls.deny*');
+      throw driverErrors.invalid('security.syscalls.allow excludes security.syscalls.deny*');
     }
     return `2\nwhitelist\n[all]\n${allowed}\n`;
   }

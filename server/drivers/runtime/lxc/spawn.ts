@@ -1,7 +1,7 @@
 // Starts commands in running LXC containers, or says why that is not possible now; prepares commands whose client is still connecting.
 import { closeSync, readFileSync, statSync, writeSync } from 'node:fs';
 import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../command.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { spawnAttached, type AttachedProcess } from '../exec/attach.ts';
 import { isFrozen, type CgroupTree } from '../cgroup/cgroup.ts';
 import { StartGates, type Gate } from '../exec/start-gates.ts';
@@ -126,7 +126,7 @@ export class LxcCommands {
   #refuseUnable(state: RunningRecord): void {
     const { tree, paths } = this.#deps;
     const refuse = (reason: string): never => {
-      throw new DriverError('Failed', `Cannot run a command in container "${state.name}"`, new Error(reason));
+      throw driverErrors.failed(`Cannot run a command in container "${state.name}"`, new Error(reason));
     };
     if (isFrozen(tree, paths.group(state.name))) refuse('it is frozen');
     if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');

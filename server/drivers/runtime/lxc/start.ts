@@ -3,7 +3,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from '../cgroup/cgroup.ts';
 import type { RunConfig } from '../driver.ts';
 import type { ExitSpool } from './exit-spool.ts';
@@ -117,7 +117,7 @@ function intentOf(run: RunConfig): RunningRecord {
 async function refuseSecondCopy({ tree, paths }: StartDeps, run: RunConfig): Promise<void> {
   const group = paths.group(run.name);
   if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
-    throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
+    throw driverErrors.inUse(`Container "${run.name}" still has processes of an earlier run`);
   }
   // Interfaces of an earlier run vanish by themselves, a moment after its last process.
   for (const hostName of Object.values(cablesOf(run))) await interfaceGone(hostName);
@@ -235,4 +235,4 @@ async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
 }
 
 export const startFailure = (run: RunConfig, reason: string): DriverError =>
-  new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+  driverErrors.failed(`Cannot start container "${run.name}"`, new Error(reason));

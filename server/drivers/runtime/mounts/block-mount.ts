@@ -1,6 +1,6 @@
 // Mounts a block device's file system for one container: the mount is a descriptor, and not visible on the host until it is placed.
 import { closeSync, readSync } from 'node:fs';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface BlockMount {
@@ -29,7 +29,7 @@ export async function mountBlock(libc: Libc, mount: BlockMount): Promise<number>
 async function mountOnce(libc: Libc, mount: BlockMount, options: readonly string[]): Promise<number> {
   const { source, fileSystem } = mount;
   const refuse = (why: string): never => {
-    throw new DriverError('Failed', `The file system ${fileSystem} on ${source} cannot be mounted`, new Error(why));
+    throw driverErrors.failed(`The file system ${fileSystem} on ${source} cannot be mounted`, new Error(why));
   };
   const context = libc.fsopen(fileSystem, cloexec);
   if (context < 0) refuse('the kernel does not know it');

@@ -16,7 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Log } from '../../../lib/log.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { IdMapEntry, MountRun, RunConfig } from '../driver.ts';
 import { hostIdMap, hostRootIds } from '../idmap/id-map.ts';
 import { mapText, planOwners } from '../idmap/file-owners.ts';
@@ -135,7 +135,7 @@ export async function mapFor(
   const obstacle = fixed ?? (isOfAnother ? 'another container may be using them' : undefined);
   if (changes.length > 0 && obstacle !== undefined) {
     const reason = `the files in ${source} would have to be shifted from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${obstacle}`;
-    throw new DriverError('Failed', `Files cannot be shifted to the ids of container "${run.name}"`, new Error(reason));
+    throw driverErrors.failed(`Files cannot be shifted to the ids of container "${run.name}"`, new Error(reason));
   }
   if (changes.length === 0 && mark.maps === undefined) return through;
   await mark.during([...takeOut, ...(putIn === undefined ? [] : [putIn])], async () => {
@@ -173,14 +173,12 @@ async function place(
 ): Promise<string> {
   const { libc, namespaces } = deps;
   const isPlain = (mount.flags ?? []).length === 0;
-  if (!isPlain && libc === undefined)
-    throw new DriverError('NotSupported', 'raw.mount.options of disks needs koffi (npm)');
+  if (!isPlain && libc === undefined) throw driverErrors.notSupported('raw.mount.options of disks needs koffi (npm)');
   const isFree = mount.within === undefined;
   const isBlock = mount.block !== undefined;
-  if (isBlock && libc === undefined)
-    throw new DriverError('NotSupported', 'Disks that are block devices need koffi (npm)');
+  if (isBlock && libc === undefined) throw driverErrors.notSupported('Disks that are block devices need koffi (npm)');
   if (!isFree && libc === undefined)
-    throw new DriverError('NotSupported', 'Disks that show paths of the host in a restricted project need koffi (npm)');
+    throw driverErrors.notSupported('Disks that show paths of the host in a restricted project need koffi (npm)');
   // Root of a privileged container can reach everything.
   if ((run.idmap.length === 0 && mount.nodes !== true && isPlain && isFree && !isBlock) || libc === undefined)
     return mount.source;
@@ -202,8 +200,7 @@ function refuseLinks(run: RunConfig, { device, target }: MountRun): void {
     if (found === undefined || (!found.isDirectory() && !found.isSymbolicLink())) return;
     if (found.isDirectory()) continue;
     const leads = `${path} in it is a link to ${readlinkSync(join(run.rootfs, path))}: name the place itself`;
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `Cannot mount the device ${device} of container "${run.name}" at ${target}`,
       new Error(leads),
     );
@@ -222,7 +219,7 @@ function ownerOf(run: Pick<RunConfig, 'name'>, path: string): number {
   try {
     return statSync(path).uid;
   } catch (error) {
-    throw new DriverError('Failed', `Cannot start container "${run.name}": ${path} is missing`, error);
+    throw driverErrors.failed(`Cannot start container "${run.name}": ${path} is missing`, error);
   }
 }
 

@@ -1,7 +1,7 @@
 // Makes device nodes on the host and mounts them into containers (which may not make any), and lets containers use them.
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { type CgroupTree, groupDir } from '../cgroup/cgroup.ts';
 import { deviceRule } from '../cgroup/limits.ts';
 import type { IdMapEntry, MountRun, NodeRun } from '../driver.ts';
@@ -19,7 +19,7 @@ export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMap
   const owner = (which: 'uid' | 'gid'): number => {
     const id = toHostId(idmap, which, node[which]);
     if (id !== undefined) return id;
-    throw new DriverError('Invalid', `Device ${node.device}: the container has no ${which} ${node[which]}`);
+    throw driverErrors.invalid(`Device ${node.device}: the container has no ${which} ${node[which]}`);
   };
   chownSync(file, owner('uid'), owner('gid'));
   chmodSync(file, node.mode);

@@ -1,7 +1,7 @@
 // Holds the source of a mount by a descriptor once it is resolved: replacing links later has no effect.
 import { closeSync, readlinkSync, realpathSync } from 'node:fs';
 import { isBelow } from '../../../api/project/project-restrictions.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { Libc } from '../host/syscalls.ts';
 import { attempt } from '../../../lib/shared/attempt.ts';
 
@@ -20,13 +20,12 @@ export function holdSource(
 ): HeldSource {
   if (within === undefined) return { path: source, close() {} };
   const fd = libc.holdPath(source);
-  if (fd < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+  if (fd < 0) throw driverErrors.failed(`Cannot take ${source} for mounting`);
   const path = `/proc/self/fd/${fd}`;
   try {
     const place = readlinkSync(path);
     if (!within.some((dir) => isBelow(place, placeOf(dir))))
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `Cannot show ${source} of the host: it leads out of ${within.join(', ')}, which is all that its project may show`,
       );
     return { path, close: () => closeSync(fd) };

@@ -2,7 +2,7 @@
 // belong to the container's root. Not left to LXC, which forgets the map when a container reboots.
 import { closeSync } from 'node:fs';
 import type { MountFlag } from '../../../api/devices/index.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { IdMapEntry, MountRun } from '../driver.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -72,10 +72,10 @@ export async function openMountTree(
   const tree = await takeSource(libc, options, depth);
   try {
     const fail = (what: string): never => {
-      throw new DriverError('Failed', `The file system of ${source} cannot be mounted ${what}`);
+      throw driverErrors.failed(`The file system of ${source} cannot be mounted ${what}`);
     };
     const kinds = propagations[propagation.replace(/^r(?=private|shared|slave|unbindable)/, '')];
-    if (kinds === undefined) throw new DriverError('Invalid', `Unknown propagation "${propagation}"`);
+    if (kinds === undefined) throw driverErrors.invalid(`Unknown propagation "${propagation}"`);
     for (const kind of kinds) {
       if (!setAttributes(libc, tree, 0n, 0n, kind, depth)) fail(`with propagation ${propagation}`);
     }
@@ -100,7 +100,7 @@ async function takeSource(libc: Libc, mount: Source, depth: number): Promise<num
     const readonly = mount.readonly === true || flags.includes('ro');
     if (block !== undefined) return await mountBlock(libc, { source: sourceHandle.path, readonly, ...block });
     const tree = libc.openTree(atFdcwd, sourceHandle.path, openTreeClone | openTreeCloexec | depth);
-    if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+    if (tree < 0) throw driverErrors.failed(`Cannot take ${source} for mounting`);
     return tree;
   } finally {
     sourceHandle.close();
@@ -118,7 +118,7 @@ function setFlags(
     [0n, 0n] as const as readonly [bigint, bigint],
   );
   if (flags.length === 0 || setAttributes(libc, tree, set, clear, 0n, depth)) return;
-  throw new DriverError('Failed', `The file system of ${source} cannot be mounted with ${flags.join(',')}`);
+  throw driverErrors.failed(`The file system of ${source} cannot be mounted with ${flags.join(',')}`);
 }
 
 function setAttributes(
@@ -146,14 +146,14 @@ export async function mountAgain(
     // LXC can only pass on to the container the propagation that this mount keeps.
     const alone = propagation.includes('private') || propagation.includes('unbindable');
     if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth, alone ? propagationPrivate : 0n)) {
-      throw new DriverError('Failed', `The file system of ${source} cannot be mounted through an id map`);
+      throw driverErrors.failed(`The file system of ${source} cannot be mounted through an id map`);
     }
     if (nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) {
-      throw new DriverError('Failed', `The file system of ${source} cannot be mounted with device nodes`);
+      throw driverErrors.failed(`The file system of ${source} cannot be mounted with device nodes`);
     }
     setFlags(libc, tree, mount, depth);
     if (libc.moveMount(tree, '', atFdcwd, target, moveMountFromFd) !== 0) {
-      throw new DriverError('Failed', `Cannot mount ${source} at ${target}`);
+      throw driverErrors.failed(`Cannot mount ${source} at ${target}`);
     }
   } finally {
     closeSync(tree);

@@ -1,7 +1,7 @@
 // Attaches mounts inside a running container's mount namespace, and removes them. A helper process enters it: Node's threads cannot.
 import { closeSync } from 'node:fs';
 import { spawn } from 'node:child_process';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
@@ -101,7 +101,7 @@ async function run(pid: number, args: readonly string[], tree: number | undefine
   const calls = numbers[process.arch];
   if (perl === undefined || calls === undefined) {
     const what = perl === undefined ? 'the program perl (package perl-base)' : `another processor than ${process.arch}`;
-    throw new DriverError('NotSupported', `Changing mounts of a running container needs ${what}`);
+    throw driverErrors.notSupported(`Changing mounts of a running container needs ${what}`);
   }
   const argv = ['-e', helper, '--', `${calls.setns}`, `${calls.umount2}`, `${pid}`, ...args];
   const child = spawn(perl, argv, {
@@ -121,8 +121,7 @@ async function run(pid: number, args: readonly string[], tree: number | undefine
   });
   if (code !== 0) {
     const why = code === null ? `it did not end in ${timeoutMs} ms` : said.trim();
-    throw new DriverError(
-      'Failed',
+    throw driverErrors.failed(
       `Cannot ${args[0] === 'mount' ? 'mount' : 'unmount'} ${args[2]} in the container`,
       new Error(why),
     );

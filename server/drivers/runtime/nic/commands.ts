@@ -1,7 +1,7 @@
 // Renders the `ip` and `tc` commands for one network interface of a container. Pure: builds text, runs nothing.
 import { createHash } from 'node:crypto';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
 
 /** Lines of `ip -batch`, first for the host, then for the container's network namespace. */
@@ -17,8 +17,7 @@ export function checkNicNames(nic: NicRun): void {
   for (const name of [nic.name, nic.hostName, nic.link, nic.routing?.parent]) {
     if (name === undefined) continue;
     if (!word.test(name) || name === '.' || name === '..') {
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `Device ${nic.device}: interface names have 1 to 15 characters without white space, "/", ":", "#" and quotes; ${JSON.stringify(name)} is none`,
       );
     }

@@ -7,7 +7,7 @@ import { RestlessLoop, type Rest } from '../../../lib/restless-loop.ts';
 import { repeatWhile } from '../../../lib/shared/repeat.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { NicRun } from '../../device-parts.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
 import {
   allFilters,
@@ -129,7 +129,7 @@ async function runNft(input: string, what: string): Promise<void> {
     await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input });
   } catch (error) {
     const reason = error instanceof ExecError ? error.stderr.trim().split('\n')[0] : undefined;
-    throw new DriverError('Failed', `${what} by nft`, reason === undefined ? error : new Error(reason));
+    throw driverErrors.failed(`${what} by nft`, reason === undefined ? error : new Error(reason));
   }
 }
 

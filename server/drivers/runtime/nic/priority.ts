@@ -1,7 +1,7 @@
 // limits.network.priority: sets the priority of a container's packets, by which queues of the host sort. One nft table per container.
 import { createHash } from 'node:crypto';
 import { exec } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
 import { checkNicNames } from './commands.ts';
@@ -54,7 +54,7 @@ export async function setNetworkPriority(
   try {
     await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input });
   } catch (error) {
-    throw new DriverError('Failed', `limits.network.priority ${priority} cannot be set by nft`, error);
+    throw driverErrors.failed(`limits.network.priority ${priority} cannot be set by nft`, error);
   }
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { findProgram } from '../host/programs.ts';
 
@@ -74,7 +74,7 @@ export async function addRoutes(nic: NicRun): Promise<void> {
     await ip(routeArguments(nic, 'replace', route)).catch((error: unknown) => {
       const reason = error instanceof ExecError ? error.stderr.trim() : errorText(error);
       const why = `the host cannot route ${route.to} to ${route.dev}: ${reason}`;
-      throw new DriverError('Failed', `Device ${nic.device}: ${why}`, error);
+      throw driverErrors.failed(`Device ${nic.device}: ${why}`, error);
     });
   }
 }
@@ -84,7 +84,7 @@ async function checkRoute(nic: NicRun, { to, dev, table }: HostRoute): Promise<v
   const other = routeOnOtherDevice(await ip(['-j', isIpv6(to) ? '-6' : '-4', 'route', 'show', 'exact', to]), dev);
   if (other === undefined) return;
   const why = `the host has a route to ${to} by ${other} already: take that away, or leave it out here`;
-  throw new DriverError('Exists', `Device ${nic.device}: ${why}`);
+  throw driverErrors.exists(`Device ${nic.device}: ${why}`);
 }
 
 /** Idempotent, also for missing interfaces. */

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { NicRun } from '../../device-parts.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { confOf, forwardIpv4, forwardIpv6, setSwitch } from '../../kernel-switches.ts';
 import { ip, isIpv6 } from './routes.ts';
 
@@ -60,7 +60,7 @@ const look = (...args: readonly string[]): Promise<string> => ip(args, [0, 1, 2,
 export async function checkAddresses(nic: NicRun): Promise<void> {
   const { addresses = [], parent, probed = [] } = nic.routing ?? {};
   const fail = (address: string, who: string): never => {
-    throw new DriverError('Exists', `Device ${nic.device}: ${who} ${address} already: give the nic another address`);
+    throw driverErrors.exists(`Device ${nic.device}: ${who} ${address} already: give the nic another address`);
   };
   for (const address of addresses) {
     const family = isIpv6(address) ? '-6' : '-4';

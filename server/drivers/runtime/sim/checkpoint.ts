@@ -1,7 +1,7 @@
 // Checkpoints of simulated containers: their age, from which all their metrics follow.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import type { SimFaults } from './faults.ts';
 import type { SimRunningRecord } from './running-record.ts';
@@ -62,7 +62,7 @@ export class SimCheckpoints implements Checkpoints {
     await this.#book.lock(name, async () => {
       const { status, startedAt } = this.#refuse(name);
       if (status === 'frozen')
-        throw new DriverError('Failed', `Cannot checkpoint container "${name}"`, new Error('it is frozen'));
+        throw driverErrors.failed(`Cannot checkpoint container "${name}"`, new Error('it is frozen'));
       checkSiblings(dir, previous);
       await this.#faults.pass('checkpoint', name, signal).catch((error: unknown) => {
         if (logFile !== undefined) writeFileSync(logFile, 'sim: the checkpoint failed\n');
@@ -102,13 +102,13 @@ export class SimCheckpoints implements Checkpoints {
     const state = this.#book.need(name);
     const reason = this.#faults.checkpointsMissing;
     if (reason === undefined) return state;
-    throw new DriverError('NotSupported', `Cannot checkpoint container "${name}"`, new Error(reason));
+    throw driverErrors.notSupported(`Cannot checkpoint container "${name}"`, new Error(reason));
   }
 }
 
 function checkSiblings(dir: string, previous: string | undefined): void {
   if (previous === undefined || dirname(previous) === dirname(dir)) return;
-  throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
+  throw driverErrors.invalid(`${previous} and ${dir} must lie in the same directory`);
 }
 
 function write(file: string, stored: CheckpointFile): void {

@@ -1,6 +1,6 @@
 // Changes the devices of simulated containers with the same refusals as a real runtime. Touches no host.
 import { existsSync } from 'node:fs';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';
 import type { LiveDevices, MountRun, Plug, RunConfig } from '../driver.ts';
 import { checkNicNames } from '../nic/commands.ts';
@@ -39,7 +39,7 @@ export class SimLive implements LiveDevices {
   async plug(name: string, plug: Plug): Promise<void> {
     await this.#change('plug', name, (run) => {
       if (Object.hasOwn(run.properties ?? {}, plug.device)) {
-        throw new DriverError('Exists', `Container "${name}" has a device ${plug.device} already`);
+        throw driverErrors.exists(`Container "${name}" has a device ${plug.device} already`);
       }
       checkPlaces(run, plug);
       return added(run, plug);

@@ -5,7 +5,7 @@ import { checkLimits, checkRun } from './check-run.ts';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { RunConfig, RuntimeExit, RuntimeMetrics, RuntimeProbe } from '../driver.ts';
 import type { RuntimeCommand, RuntimeConsole, RuntimeProcess, TerminalSize } from '../command.ts';
 import { type HostFacts } from '../cgroup/limits.ts';
@@ -92,11 +92,11 @@ class Sim implements SimRuntime {
   async start(run: RunConfig, signal: AbortSignal, ageMs?: number): Promise<{ readonly initPid: number }> {
     return this.#mutex.run(run.name, async () => {
       signal.throwIfAborted();
-      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      if (this.#live.has(run.name)) throw driverErrors.inUse(`Container "${run.name}" is already running`);
       checkRun(run, this.#host());
       await this.faults.pass('start', run.name, signal);
       const fail = (reason: string): never => {
-        throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+        throw driverErrors.failed(`Cannot start container "${run.name}"`, new Error(reason));
       };
       if (!existsSync(run.rootfs)) fail('its root file system is missing');
       if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
@@ -214,9 +214,9 @@ class Sim implements SimRuntime {
 
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
     const { run, status } = this.#need(name);
-    if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
+    if (command.argv.length === 0) throw driverErrors.invalid(`No command to run in container "${name}"`);
     if (status === 'frozen') {
-      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
+      throw driverErrors.failed(`Cannot run a command in container "${name}"`, new Error('it is frozen'));
     }
     await this.faults.pass('exec', name, signal);
     return this.#processes.started(name, startSimProcess(command, run));
@@ -234,7 +234,7 @@ class Sim implements SimRuntime {
 
   async forget(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
-      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      if (this.#live.has(name)) throw driverErrors.inUse(`Container "${name}" is running`);
       await this.faults.pass('forget', name);
       this.#files.remove(name);
     });
@@ -275,7 +275,7 @@ class Sim implements SimRuntime {
 
   #need(name: string): SimRunningRecord {
     const state = this.#live.get(name);
-    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    if (state === undefined) throw driverErrors.notFound(`Container "${name}" is not running`);
     return state;
   }
 

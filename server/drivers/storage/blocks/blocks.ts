@@ -4,7 +4,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { withCleanup } from '../../../lib/revert.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import { asDriverError, copyGuestTreeInto } from '../copy-tree.ts';
 import type { PoolSpec, VolumeShape } from '../driver.ts';
 import { temporaryFolder, volumeFolder } from '../layout.ts';
@@ -96,7 +96,7 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
     const usual = shape.bytes ?? (parseBytes(pool.config['volume.size'] ?? '') || defaultBytes);
     const bytes = Math.max(usual, shape.minBytes ?? 0);
     if (bytes < smallest[fileSystem])
-      throw new DriverError('Invalid', `${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
+      throw driverErrors.invalid(`${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
     await this.#store.create(pool, id, bytes);
     const readsZeros = this.#store.readsZeros(pool);
     const options = this.#optionsOf(place);
@@ -262,6 +262,6 @@ export class BlockTrees extends MountedTrees<BlockVolume> {
 
 function fileSystemFor(pool: PoolSpec, shape: VolumeShape): FileSystem {
   const wanted = shape.fileSystem || pool.config['volume.block.filesystem'] || 'ext4';
-  if (!isFileSystem(wanted)) throw new DriverError('Invalid', `${wanted} is not a file system that volumes can have`);
+  if (!isFileSystem(wanted)) throw driverErrors.invalid(`${wanted} is not a file system that volumes can have`);
   return wanted;
 }

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import { patiently, run } from '../mounted/mounts.ts';
 import { missingProgram } from '../programs.ts';
 import {
@@ -23,17 +23,14 @@ const longMs = 600_000;
 export async function fileSystemOn(device: string): Promise<FileSystem> {
   const type = (await probed(device)).trim();
   if (isFileSystem(type)) return type;
-  throw new DriverError(
-    'Failed',
-    `${device} has no file system of a volume: ${type === '' ? 'nothing is on it' : type}`,
-  );
+  throw driverErrors.failed(`${device} has no file system of a volume: ${type === '' ? 'nothing is on it' : type}`);
 }
 
 /** blkid has one status for a device with nothing on it and one that it cannot open, as happens to a device of ZFS for a moment. */
 async function probed(device: string): Promise<string> {
   const probe = async (): Promise<string> => {
     const { stdout, stderr } = await exec(commands.probe(device), { okCodes: [0, 2] });
-    if (stderr !== '') throw new DriverError('Failed', `${device} cannot be opened: ${stderr.trim()}`);
+    if (stderr !== '') throw driverErrors.failed(`${device} cannot be opened: ${stderr.trim()}`);
     return stdout;
   };
   return patiently(probe, (error) => error instanceof DriverError);
@@ -47,7 +44,7 @@ export async function contentOf(device: string): Promise<string | undefined> {
 /** On a device with nothing on it. */
 export async function makeFileSystem(fileSystem: FileSystem, device: string, signal?: AbortSignal): Promise<void> {
   const missing = await missingProgram([[`mkfs.${fileSystem}`, packageOf[fileSystem]]]);
-  if (missing !== undefined) throw new DriverError('Failed', missing);
+  if (missing !== undefined) throw driverErrors.failed(missing);
   await run(commands.make(fileSystem, device), longMs, signal);
 }
 
@@ -68,10 +65,7 @@ export async function remount(path: string, options: string): Promise<void> {
 /** Options that everybody takes are not to blame. */
 const asRefused = (path: string, options: string, error: unknown): unknown =>
   error instanceof ExecError && options !== 'discard'
-    ? new DriverError(
-        'Invalid',
-        `${path} cannot be mounted with block.mount_options ${options}: ${error.stderr.trim()}`,
-      )
+    ? driverErrors.invalid(`${path} cannot be mounted with block.mount_options ${options}: ${error.stderr.trim()}`)
     : error;
 
 /** Also from a new ext4, whose lost+found is no file of a volume. */
@@ -97,7 +91,7 @@ export async function checkExt4(device: string): Promise<void> {
   await patiently(() => exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }), isBusy).catch(
     (error: unknown) => {
       if (!isBusy(error)) throw error;
-      throw new DriverError('InUse', `${device} is in use: a program on the host has it open`, error);
+      throw driverErrors.inUse(`${device} is in use: a program on the host has it open`, error);
     },
   );
 }
@@ -116,8 +110,7 @@ export async function shrinkFileSystem(
     } else await run(commands.shrinkBtrfs(path, bytes));
   } catch (error) {
     if (!(error instanceof ExecError) || !saysHoldsMore(error.stderr)) throw error;
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `its files and the tables of ${fileSystem} need more than ${bytes} bytes: give it more, or delete files`,
       error,
     );

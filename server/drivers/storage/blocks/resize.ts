@@ -1,6 +1,6 @@
 // Changes the size of a volume and of the file system on it. A crash at any moment leaves a mark, and a file system that fitToDevice mends.
 import { ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { saysMayNot, smallest } from './commands.ts';
 import { fileSystemOn, growFileSystem, growUnmounted, shrinkFileSystem } from './mounts.ts';
@@ -26,7 +26,7 @@ export async function resizeVolume(store: BlockStore, place: Place, wanted: numb
   const { pool, id } = place;
   const bytes = store.rounded(pool, wanted);
   const found = await store.find(pool, id);
-  if (found === undefined) throw new DriverError('NotFound', `there is no volume ${id}`);
+  if (found === undefined) throw driverErrors.notFound(`there is no volume ${id}`);
   if (bytes === found.bytes && !found.isResizing) return;
   await (bytes >= found.bytes ? grow(store, place, bytes, how) : shrink(store, place, bytes, how));
 }
@@ -49,12 +49,9 @@ async function shrink(store: BlockStore, { pool, path, id }: Place, bytes: numbe
   const device = await store.open(pool, id);
   const fileSystem = await fileSystemOn(device);
   if (fileSystem === 'xfs')
-    throw new DriverError(
-      'Invalid',
-      'an xfs file system cannot be made smaller; make a smaller volume and copy the files',
-    );
+    throw driverErrors.invalid('an xfs file system cannot be made smaller; make a smaller volume and copy the files');
   if (bytes < smallest[fileSystem])
-    throw new DriverError('Invalid', `${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
+    throw driverErrors.invalid(`${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
   const shrinkBoth = async (): Promise<void> => {
     await store.beginResize(pool, id);
     await shrinkFileSystem(fileSystem, device, path, bytes).catch(async (error: unknown) => {

@@ -30,7 +30,7 @@ import { receiveOne, subvolumeStreams } from './subvolumes.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from '../dir-pool.ts';
 import type { DirStorageDeps } from '../dir.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { removeTree } from '../remove-tree.ts';
@@ -175,10 +175,7 @@ async function limitTree(path: string, bytes: number | undefined, { mustHold = f
 async function refuseLess(path: string, bytes: number): Promise<void> {
   const [group] = quotaGroupsIn((await run(commands.use(path))).stdout);
   if (group === undefined || group.referenced <= bytes) return;
-  throw new DriverError(
-    'Invalid',
-    `it holds ${group.referenced} bytes, more than ${bytes}: delete files, or give it more`,
-  );
+  throw driverErrors.invalid(`it holds ${group.referenced} bytes, more than ${bytes}: delete files, or give it more`);
 }
 
 async function setLimit(path: string, bytes: number | undefined): Promise<void> {

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { access, open, rmdir, type FileHandle } from 'node:fs/promises';
 import { hasCode } from '../../../lib/shared/error-code.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import { commands, countSubvolumes } from './commands.ts';
 import { run } from './pool.ts';
 
@@ -34,8 +34,7 @@ export async function hasNested(path: string): Promise<boolean> {
 /** What streams of btrfs cannot carry: one of them brings one subvolume. */
 export async function refuseNested(path: string): Promise<void> {
   if (await hasNested(path))
-    throw new DriverError(
-      'NotSupported',
+    throw driverErrors.notSupported(
       `it has btrfs subvolumes of its own inside, which optimized streams of btrfs leave out: do it without optimized storage`,
     );
 }
@@ -63,7 +62,7 @@ export async function findNested(path: string): Promise<readonly string[]> {
   const { stdout } = await run(commands.findNested(path), walkMs);
   const found = stdout.split('\0').filter((each) => each !== '');
   if (found.length > maxNested)
-    throw new DriverError('Failed', `there are more than ${maxNested} btrfs subvolumes inside; delete some`);
+    throw driverErrors.failed(`there are more than ${maxNested} btrfs subvolumes inside; delete some`);
   return found;
 }
 
@@ -73,8 +72,7 @@ export async function removeNested(path: string): Promise<void> {
 }
 
 const moved = (path: string): DriverError =>
-  new DriverError(
-    'Failed',
+  driverErrors.failed(
     `the btrfs subvolume at ${JSON.stringify(path.slice(-200))} was moved meanwhile, or has no readable name`,
   );
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../../lib/shared/error-code.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import { commands, defaultMountOptions, saysBusy, smallestPool, type BlockSource } from './commands.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { asDriverError } from '../copy-tree.ts';
@@ -51,22 +51,22 @@ export async function fillBtrfsConfig(root: string, pool: PoolSpec): Promise<Rec
   if (location.kind === 'device') return { ...pool.config };
   if (location.kind === 'file') return { ...pool.config, source: location.path, size: size || (await freeSize(root)) };
   if (size !== '')
-    throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
+    throw driverErrors.invalid('config.size: is for a pool with a file of its own; leave it or source out');
   const stats = await stat(location.path).catch(() => undefined);
   if (stats?.isBlockDevice() === true)
     return { ...pool.config, source: randomUUID(), 'volatile.initial_source': location.path };
   const what = `config.source: ${location.path} of pool ${pool.name}`;
-  if (stats === undefined) throw new DriverError('Invalid', `${what} does not exist; create it first`);
-  if (!stats.isDirectory()) throw new DriverError('Invalid', `${what} is neither a block device nor a directory`);
+  if (stats === undefined) throw driverErrors.invalid(`${what} does not exist; create it first`);
+  if (!stats.isDirectory()) throw driverErrors.invalid(`${what} is neither a block device nor a directory`);
   if ((await statfs(location.path)).type !== btrfsMagic)
-    throw new DriverError('Invalid', `${what} is not on a btrfs file system; leave source out for a file of its own`);
+    throw driverErrors.invalid(`${what} is not on a btrfs file system; leave source out for a file of its own`);
   return { ...pool.config, source: location.path };
 }
 
 /** The config of the pool that is at `source` already. Throws NotFound; changes nothing. */
 export async function findBtrfsPool(root: string, pool: PoolSpec): Promise<Record<string, string>> {
   const location = locationOf(root, pool);
-  const none = (where: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${where}`);
+  const none = (where: string): DriverError => driverErrors.notFound(`there is no pool ${pool.name}: ${where}`);
   if (location.kind === 'file') {
     if (!(await hasLoopFile(location.path))) throw none(`its file ${location.path} does not exist`);
     return { ...pool.config, source: location.path };
@@ -96,7 +96,7 @@ export async function makeFileSystem(location: BtrfsLocation, pool: PoolSpec): P
 async function makeFile(path: string, pool: PoolSpec): Promise<void> {
   const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
   if (bytes < smallestPool)
-    throw new DriverError('Invalid', `config.size: a btrfs pool needs at least 128MiB, not ${pool.config['size']}`);
+    throw driverErrors.invalid(`config.size: a btrfs pool needs at least 128MiB, not ${pool.config['size']}`);
   if (await hasLoopFile(path)) return;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const half = `${path}.new`;
@@ -115,7 +115,7 @@ async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>
   if ((await deviceOf(location.uuid)) !== undefined) return;
   const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
   const content = await contentOf(location.initial);
-  if (content !== undefined) throw new DriverError('InUse', `${what}: it has ${content}; wipe it first`);
+  if (content !== undefined) throw driverErrors.inUse(`${what}: it has ${content}; wipe it first`);
   await run(commands.makeFileSystem(location.initial, location.uuid), mkfsMs).catch((error: unknown) => {
     throw asDriverError(what, error);
   });
@@ -127,14 +127,13 @@ export async function ensureMounted(location: BtrfsLocation, pool: PoolSpec, opt
   const what = `cannot mount pool ${pool.name}`;
   const type = await typeAt(location.mount);
   if (type === 'btrfs') return;
-  if (type !== undefined)
-    throw new DriverError('InUse', `${what}: a file system of type ${type} is at ${location.mount}`);
+  if (type !== undefined) throw driverErrors.inUse(`${what}: a file system of type ${type} is at ${location.mount}`);
   await mkdir(location.mount, { recursive: true, mode: 0o711 });
   const source = await blocksOf(location, pool);
   await run(commands.mount(source, location.mount, options)).catch((error: unknown) => {
     const wrongOption = options !== defaultMountOptions && error instanceof ExecError;
     if (wrongOption)
-      throw new DriverError('Invalid', `${what} with config.btrfs.mount_options ${options}: ${error.stderr.trim()}`);
+      throw driverErrors.invalid(`${what} with config.btrfs.mount_options ${options}: ${error.stderr.trim()}`);
     throw asDriverError(what, error);
   });
 }
@@ -144,7 +143,7 @@ export async function remount(location: BtrfsLocation, pool: PoolSpec): Promise<
   const options = optionsOf(pool);
   await run(commands.remount(location.mount, options)).catch((error: unknown) => {
     const why = error instanceof ExecError ? error.stderr.trim() : '';
-    throw new DriverError('Invalid', `config.btrfs.mount_options: ${pool.name} cannot have ${options}: ${why}`);
+    throw driverErrors.invalid(`config.btrfs.mount_options: ${pool.name} cannot have ${options}: ${why}`);
   });
 }
 
@@ -153,11 +152,10 @@ export async function growPool(location: BtrfsLocation, pool: PoolSpec, before: 
   const [wanted = '', old = ''] = [pool.config['size'], before.config['size']];
   if (wanted === old) return;
   const what = `config.size: pool ${pool.name} cannot become ${wanted === '' ? 'unset' : wanted}`;
-  if (location.kind !== 'file')
-    throw new DriverError('Invalid', `${what}: only a pool with a file of its own has a size`);
+  if (location.kind !== 'file') throw driverErrors.invalid(`${what}: only a pool with a file of its own has a size`);
   const { size: now } = await stat(location.path);
   const bytes = parseBytes(wanted) ?? 0;
-  if (bytes < now) throw new DriverError('Invalid', `${what}: it has ${now} bytes and only grows`);
+  if (bytes < now) throw driverErrors.invalid(`${what}: it has ${now} bytes and only grows`);
   try {
     await run(commands.allocate(location.path, bytes));
     await run(commands.readLoopSize(await attachedLoop(location.path)));
@@ -199,7 +197,7 @@ async function unmount(target: string, pool: PoolSpec): Promise<void> {
     } catch (error) {
       if (!(error instanceof ExecError) || !saysBusy(error.stderr))
         throw asDriverError(`cannot unmount pool ${pool.name}`, error);
-      if (attempt >= 20) throw new DriverError('InUse', `pool ${pool.name} cannot be unmounted: ${target} is in use`);
+      if (attempt >= 20) throw driverErrors.inUse(`pool ${pool.name} cannot be unmounted: ${target} is in use`);
       await sleep(25 * attempt);
     }
   }
@@ -211,7 +209,7 @@ async function blocksOf(location: Exclude<BtrfsLocation, { kind: 'directory' }>,
   if (location.kind === 'file') return { kind: 'file', path: location.path };
   const path = await deviceOf(location.uuid);
   if (path === undefined)
-    throw new DriverError('Failed', `cannot mount pool ${pool.name}: no device has the file system ${location.uuid}`);
+    throw driverErrors.failed(`cannot mount pool ${pool.name}: no device has the file system ${location.uuid}`);
   return { kind: 'device', path };
 }
 

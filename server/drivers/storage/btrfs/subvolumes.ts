@@ -1,7 +1,7 @@
 // Streams trees together with the subvolumes that guests made in them, one stream for each, as LXD does between pools of btrfs.
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { asDriverError, syncTree } from '../copy-tree.ts';
 import type { HeldTree, PoolSpec, Subvolume, SubvolumeStreams, TreeRef } from '../driver.ts';
 import { snapshotPathIn, volumePathIn } from '../layout.ts';
@@ -37,7 +37,7 @@ export function subvolumeStreams({ rootOf, removeTree, ...tools }: SubvolumeDeps
       received.push(kept);
     }
     const path = pathOf(pool, to);
-    if (await directoryNames.has(path)) throw new DriverError('Exists', 'it exists');
+    if (await directoryNames.has(path)) throw driverErrors.exists('it exists');
     if (to.snapshot !== undefined) await mkdir(dirname(path), { mode: 0o700, recursive: true });
     await tools.build(rootOf(pool), path, async (fresh) => {
       await assemble(fresh, subvolumes, received, signal);
@@ -54,7 +54,7 @@ export function subvolumeStreams({ rootOf, removeTree, ...tools }: SubvolumeDeps
         const held: HeldTree[] = [];
         for (const [index, tree] of trees.entries()) {
           const path = pathOf(pool, tree);
-          if (!(await directoryNames.isTree(path))) throw new DriverError('NotFound', `there is no ${labelOf(tree)}`);
+          if (!(await directoryNames.isTree(path))) throw driverErrors.notFound(`there is no ${labelOf(tree)}`);
           held.push(await hold(path, join(temporary, String(index)), signal));
         }
         await use(held);
@@ -110,7 +110,7 @@ async function hold(path: string, copies: string, signal: AbortSignal): Promise<
     subvolumes: places,
     async stream(wanted, parent, consume) {
       const place = placeIn(tree, wanted);
-      if (place === undefined) throw new DriverError('NotFound', `there is no subvolume ${wanted}`);
+      if (place === undefined) throw driverErrors.notFound(`there is no subvolume ${wanted}`);
       await readFrom(commands.send(place, placeIn(parent, wanted)), isSuccess, consume, signal);
     },
   };
@@ -145,7 +145,7 @@ export async function receiveOne(
   await writeTo(commands.receive(directory), whole, signal);
   const [name, ...others] = await readdir(directory);
   if (name !== undefined && others.length === 0) return join(directory, name);
-  throw new DriverError('Failed', `the stream brought ${name === undefined ? 'nothing' : 'more than one volume'}`);
+  throw driverErrors.failed(`the stream brought ${name === undefined ? 'nothing' : 'more than one volume'}`);
 }
 
 async function assemble(

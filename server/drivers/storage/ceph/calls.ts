@@ -1,6 +1,6 @@
 // Runs commands of Ceph for a pool, and distinguishes errors by their numbers.
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { codes, commands, linesIn, saysNotFound, type Cluster } from './commands.ts';
 
@@ -50,7 +50,7 @@ export async function marksOf(pool: PoolSpec): Promise<readonly string[]> {
   } catch (error) {
     if (!(error instanceof ExecError)) throw error;
     if (saysNotFound(error.stderr)) return [];
-    throw new DriverError('Failed', `cannot read the OSD pool ${osdPoolOf(pool)} of pool ${pool.name}`, error);
+    throw driverErrors.failed(`cannot read the OSD pool ${osdPoolOf(pool)} of pool ${pool.name}`, error);
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec } from '../../../lib/exec.ts';
 import { isThere } from '../../../lib/shared/missing-files.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import type { BlockTrees } from '../blocks/blocks.ts';
 import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import { makeFolders } from '../dir-pool.ts';
@@ -39,15 +39,13 @@ const isGiven = ({ config }: PoolSpec): boolean => (config['volatile.initial_sou
 export async function osdPools(cluster: Cluster): Promise<readonly string[]> {
   const conf = `/etc/ceph/${cluster.name}.conf`;
   if (!(await isThere(conf)))
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.ceph.cluster_name: this host knows no cluster ${cluster.name}: it has no ${conf}`,
     );
   try {
     return poolsIn((await exec(commands.pools(cluster))).stdout);
   } catch (error) {
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.ceph.cluster_name: the cluster ${cluster.name} cannot be reached as client.${cluster.user}: is it running, and is the keyring of that user in /etc/ceph?`,
       error,
     );
@@ -58,14 +56,12 @@ export async function fillCephConfig(pool: PoolSpec): Promise<Record<string, str
   const { config } = pool;
   const [source = '', named = ''] = [config['source'], config['ceph.osd.pool_name']];
   if (source !== '' && named !== '' && source !== named)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.ceph.osd.pool_name: is ${named}, but config.source of pool ${pool.name} names ${source}; leave one out`,
     );
   const name = source || osdPoolOf(pool);
   if (!/^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/.test(name))
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.${source === '' ? 'ceph.osd.pool_name' : 'source'}: ${JSON.stringify(name)} cannot be the name of an OSD pool here: letters, digits and _.-, the first no -`,
     );
   const cluster = clusterOf(pool);
@@ -84,8 +80,7 @@ export async function fillCephConfig(pool: PoolSpec): Promise<Record<string, str
     ['ceph.osd.data_pool_name', data],
   ] as const)
     if (each !== '' && !pools.includes(each))
-      throw new DriverError(
-        'Invalid',
+      throw driverErrors.invalid(
         `config.${key}: the cluster ${cluster.name} has no OSD pool ${each}; create it, or leave the key out`,
       );
   const isPristine = source === '' || (await contentOf({ ...pool, config: filled })) === undefined;
@@ -124,7 +119,7 @@ async function take(pool: PoolSpec, isFound: boolean, marks: readonly string[]):
   const [name, cluster] = [osdPoolOf(pool), clusterOf(pool)];
   const isForced = isTrue(pool.config['ceph.osd.force_reuse'] ?? '');
   if (!isFound) {
-    if (isGiven(pool)) throw new DriverError('Invalid', `config.source: there is no OSD pool ${name} any more`);
+    if (isGiven(pool)) throw driverErrors.invalid(`config.source: there is no OSD pool ${name} any more`);
     const groups = pool.config['ceph.osd.pg_num'] || '32';
     await runCeph(commands.makePool(cluster, name, groups), `cannot make the OSD pool ${name} of pool ${pool.name}`);
   } else if (!isForced) await refuseUsed(pool, marks);
@@ -144,17 +139,13 @@ async function refuseUsed(pool: PoolSpec, marks: readonly string[]): Promise<voi
   const what = `the OSD pool ${name} cannot be pool ${pool.name}`;
   const remedy = 'set ceph.osd.force_reuse to share it';
   if (marks.some((each) => each.startsWith(poolMark)))
-    throw new DriverError(
-      'InUse',
-      `config.source: ${what}: it is another pool of a gantryd; ${remedy} if that is gone`,
-    );
+    throw driverErrors.inUse(`config.source: ${what}: it is another pool of a gantryd; ${remedy} if that is gone`);
   const content = await contentOf(pool);
   if (content !== undefined)
-    throw new DriverError('InUse', `config.source: ${what}: it has ${content}; ${remedy} with what is in it`);
+    throw driverErrors.inUse(`config.source: ${what}: it has ${content}; ${remedy} with what is in it`);
   // A creation that a crash cut short leaves it without an application.
   if (!isGiven(pool) && (await applicationsOf(pool)).length > 0)
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `config.ceph.osd.pool_name: the cluster has an OSD pool ${name} already; give it as source to use it, or choose another name for that of pool ${pool.name}`,
     );
 }
@@ -186,7 +177,7 @@ async function makePlace(trees: BlockTrees, store: CephStore, pool: PoolSpec): P
 
 /** The config of the existing pool in the OSD pool. Creates nothing. */
 export async function findCephPool(pool: PoolSpec): Promise<Record<string, string>> {
-  const none = (why: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${why}`);
+  const none = (why: string): DriverError => driverErrors.notFound(`there is no pool ${pool.name}: ${why}`);
   const name = pool.config['source'] || osdPoolOf(pool);
   const found = { ...pool, config: { ...pool.config, source: name, 'ceph.osd.pool_name': name } };
   const pools = await osdPools(clusterOf(found)).catch((error: unknown) => {
@@ -205,7 +196,7 @@ export async function mountCephPool(
 ): Promise<void> {
   const name = osdPoolOf(pool);
   if (!(await osdPools(clusterOf(pool))).includes(name))
-    throw new DriverError('Failed', `pool ${pool.name} cannot be used: the cluster has no OSD pool ${name}`);
+    throw driverErrors.failed(`pool ${pool.name} cannot be used: the cluster has no OSD pool ${name}`);
   await makePlace(trees, store, pool);
   // A recovered pool still has the mark of the lost state directory.
   await sign(root, pool, await marksOf(pool));
@@ -264,6 +255,6 @@ async function drop(pool: PoolSpec): Promise<void> {
 export async function cephResources(pool: PoolSpec): Promise<PoolResources> {
   const name = osdPoolOf(pool);
   const space = usageIn(await runCeph(commands.usage(clusterOf(pool)), 'cannot read what the cluster holds'), name);
-  if (space === undefined) throw new DriverError('Failed', `there is no OSD pool ${name}`);
+  if (space === undefined) throw driverErrors.failed(`there is no OSD pool ${name}`);
   return { space, inodes: { used: 0, total: 0 } };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
@@ -230,7 +230,7 @@ export class CephStore implements BlockStore {
     try {
       return await this.#devices.map(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, !isWritten(id));
     } catch (error) {
-      throw new DriverError('Failed', `cannot map the image ${osdPoolOf(pool)}/${name} as a block device`, error);
+      throw driverErrors.failed(`cannot map the image ${osdPoolOf(pool)}/${name} as a block device`, error);
     }
   }
   async close(pool: PoolSpec, id: string): Promise<void> {
@@ -287,8 +287,7 @@ async function waitUntilFree(pool: PoolSpec, id: string): Promise<void> {
     if (other === undefined) return;
     if (Date.now() > until) {
       const what = id === recordsFolder ? `pool ${pool.name}` : `volume ${id} of pool ${pool.name}`;
-      throw new DriverError(
-        'InUse',
+      throw driverErrors.inUse(
         `${what} is in use at another host: the client ${other} has the image ${image} open; stop it there first`,
       );
     }

@@ -2,7 +2,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import type { LimitForm, StorageDriver, UnpackImage } from '../driver.ts';
 import { run } from '../mounted/mounts.ts';
@@ -59,7 +59,7 @@ class CephfsTrees extends MountedTrees {
 
   async #files({ pool, id }: Place): Promise<string> {
     const found = await this.#store.find(pool, id);
-    if (found === undefined) throw new DriverError('NotFound', `there is no ${id} in pool ${pool.name}`);
+    if (found === undefined) throw driverErrors.notFound(`there is no ${id} in pool ${pool.name}`);
     return found;
   }
 
@@ -88,7 +88,7 @@ class CephfsTrees extends MountedTrees {
     const files = await this.#files(this.place(path));
     const used = mustHold && bytes !== undefined ? Number((await run(commands.sizes(files))).stdout) : 0;
     if (bytes !== undefined && used > bytes)
-      throw new DriverError('Invalid', `it holds ${used} bytes, more than ${bytes}: delete files, or give it more`);
+      throw driverErrors.invalid(`it holds ${used} bytes, more than ${bytes}: delete files, or give it more`);
     await run(commands.limit(files, bytes ?? 0));
   }
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { writeDurably } from '../../../lib/durable-files.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { runCeph } from '../ceph/calls.ts';
 import { secondProtocol } from '../ceph/commands.ts';
 import { foreignContent, makeFolders } from '../dir-pool.ts';
@@ -51,8 +51,7 @@ function placeOf({ name, config }: PoolSpec): CephfsPlace {
   const source = config['source'] || (config['cephfs.path'] ?? '');
   const place = placeIn(source);
   if (place === undefined)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: ${source === '' ? `pool ${name} has none: name` : `${JSON.stringify(source)} of pool ${name} is not`} a CephFS that is there, and maybe a directory of it, such as files or files/gantry`,
     );
   return {
@@ -68,8 +67,7 @@ export async function fillCephfsConfig(pool: PoolSpec): Promise<Record<string, s
   const source = `${place.fileSystem}${place.path === '/' ? '' : place.path}`;
   const path = config['cephfs.path'] ?? '';
   if (path !== '' && placeIn(path)?.path !== place.path && path !== place.path)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.cephfs.path: is ${path}, but config.source of pool ${pool.name} is ${source}; leave one out`,
     );
   const { name, user } = place.cluster;
@@ -80,13 +78,12 @@ export async function fillCephfsConfig(pool: PoolSpec): Promise<Record<string, s
 async function checkFileSystem({ cluster, fileSystem }: CephfsPlace): Promise<void> {
   const what = `config.cephfs.cluster_name: the cluster ${cluster.name} cannot be reached as client.${cluster.user}: is /etc/ceph/${cluster.name}.conf there, is it running, and is the keyring of that user in /etc/ceph?`;
   const found = await runCeph(commands.fileSystems(cluster), what).catch((error: unknown) => {
-    throw new DriverError('Invalid', what, error);
+    throw driverErrors.invalid(what, error);
   });
   const all = fileSystemsIn(found);
   if (all.includes(fileSystem)) return;
   const has = all.length === 0 ? 'none' : all.join(', ');
-  throw new DriverError(
-    'Invalid',
+  throw driverErrors.invalid(
     `config.source: the cluster ${cluster.name} has no CephFS ${fileSystem}, but ${has}; create it first (ceph fs volume create)`,
   );
 }
@@ -119,8 +116,7 @@ async function take(
   if (mark !== undefined || foreign !== undefined) {
     await unmountDevice(source);
     await removePlace(trees.root(pool));
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       foreign === undefined
         ? `${what}: it is another pool of a gantryd`
         : `${what}: it is not empty: it has ${foreign} in it`,
@@ -145,8 +141,7 @@ async function mountPlace({ trees, mounts }: CephfsParts, pool: PoolSpec, makes:
       await mounts.mount(place, target);
       return true;
     }
-    throw new DriverError(
-      'Failed',
+    throw driverErrors.failed(
       `pool ${pool.name} cannot be used: ${place.path} of the CephFS ${place.fileSystem} cannot be mounted: is it there, and may client.${place.cluster.user} use it?`,
       error,
     );
@@ -186,10 +181,10 @@ async function openPlace({ trees, store }: CephfsParts, pool: PoolSpec): Promise
 export async function findCephfsPool(mounts: CephfsMounts, pool: PoolSpec): Promise<Record<string, string>> {
   const config = await fillCephfsConfig(pool);
   const mark = await whileMounted(mounts, placeOf({ ...pool, config }), readMark).catch((error: unknown) => {
-    throw new DriverError('NotFound', `there is no pool ${pool.name}: ${config['source']} cannot be mounted`, error);
+    throw driverErrors.notFound(`there is no pool ${pool.name}: ${config['source']} cannot be mounted`, error);
   });
   if (mark !== undefined) return config;
-  throw new DriverError('NotFound', `there is no pool ${pool.name}: no pool was made in ${config['source']}`);
+  throw driverErrors.notFound(`there is no pool ${pool.name}: no pool was made in ${config['source']}`);
 }
 
 export async function mountCephfsPool(parts: CephfsParts, pool: PoolSpec, busy: ReadonlySet<string>): Promise<void> {
@@ -198,8 +193,7 @@ export async function mountCephfsPool(parts: CephfsParts, pool: PoolSpec, busy: 
   const source = mountIn(trees.root(pool));
   const mark = await readMark(source);
   if (mark === undefined)
-    throw new DriverError(
-      'Failed',
+    throw driverErrors.failed(
       `pool ${pool.name} cannot be used: there is no ${markFile} in ${pool.config['source']}: it is not the directory that the pool was made in`,
     );
   // A recovered pool still has the mark of the lost state directory.

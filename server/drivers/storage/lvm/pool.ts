@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import type { BlockTrees } from '../blocks/blocks.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
@@ -37,12 +37,11 @@ export async function fillLvmConfig(root: string, pool: PoolSpec): Promise<Recor
   if (location.kind === 'file')
     return { ...config, source: location.file, size: config['size'] || (await freeSize(root)) };
   if ((config['size'] ?? '') !== '')
-    throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
+    throw driverErrors.invalid('config.size: is for a pool with a file of its own; leave it or source out');
   if (location.kind === 'given') return config;
   const stats = await stat(location.device).catch(() => undefined);
   if (stats?.isBlockDevice() !== true)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: ${location.device} of pool ${pool.name} is not a block device; give one, or the name of a volume group`,
     );
   return { ...config, source: config['lvm.vg_name'], 'volatile.initial_source': location.device };
@@ -51,8 +50,7 @@ export async function fillLvmConfig(root: string, pool: PoolSpec): Promise<Recor
 function checkGroupName(name: string): void {
   if (/^[A-Za-z0-9+_.][A-Za-z0-9+_.-]*$/.test(name) && escaped(name).length <= longestGroup && !/^\.+$/.test(name))
     return;
-  throw new DriverError(
-    'Invalid',
+  throw driverErrors.invalid(
     `config.lvm.vg_name: ${JSON.stringify(name)} cannot be the name of a volume group here: up to ${longestGroup} letters, digits and +_.-, where - counts twice`,
   );
 }
@@ -60,13 +58,9 @@ function checkGroupName(name: string): void {
 async function checkGiven(pool: PoolSpec, source: string): Promise<void> {
   const named = pool.config['lvm.vg_name'] ?? '';
   if (named !== '' && named !== source)
-    throw new DriverError(
-      'Invalid',
-      `config.lvm.vg_name: is ${named}, but config.source names ${source}; leave one out`,
-    );
+    throw driverErrors.invalid(`config.lvm.vg_name: is ${named}, but config.source names ${source}; leave one out`);
   if ((await findGroup(source)) === undefined)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: there is no volume group ${source} on this host; create it, give a block device, or leave source out`,
     );
 }
@@ -91,8 +85,7 @@ async function takeGroup(root: string, pool: PoolSpec, location: Location, found
   const tag = poolTag(root, pool);
   if (location.kind === 'given') return takeGiven(pool, found, tag);
   if (found !== undefined)
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `config.lvm.vg_name: this host has a volume group ${name} already; choose another name for pool ${pool.name}`,
     );
   const device = location.kind === 'file' ? await newFile(location.file, pool) : location.device;
@@ -102,7 +95,7 @@ async function takeGroup(root: string, pool: PoolSpec, location: Location, found
 async function newFile(file: string, pool: PoolSpec): Promise<string> {
   const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
   if (bytes < smallestPool)
-    throw new DriverError('Invalid', `config.size: a pool of lvm needs at least 32MiB, not ${pool.config['size']}`);
+    throw driverErrors.invalid(`config.size: a pool of lvm needs at least 32MiB, not ${pool.config['size']}`);
   if (!(await hasLoopFile(file))) await makeLoopFile(file, bytes);
   return attachedLoop(file);
 }
@@ -112,7 +105,7 @@ async function makeGroup(name: string, device: string, tag: string, pool: PoolSp
   const groups = devicesIn(await runLvm(commands.devices(), 'cannot read the physical volumes of this host'));
   const group = groups.get(device);
   const refuse = (content: string): DriverError =>
-    new DriverError('InUse', `config.source: ${what}: it has ${content} on it; wipe it first if nobody needs that`);
+    driverErrors.inUse(`config.source: ${what}: it has ${content} on it; wipe it first if nobody needs that`);
   if (group !== undefined && group !== '') throw refuse(`the volume group ${group}`);
   const content = group === undefined ? await contentOf(device) : undefined;
   if (content !== undefined) throw refuse(content);
@@ -123,12 +116,11 @@ async function makeGroup(name: string, device: string, tag: string, pool: PoolSp
 async function takeGiven(pool: PoolSpec, found: Group | undefined, tag: string): Promise<void> {
   const name = groupOf(pool);
   const what = `config.source: the volume group ${name} cannot be pool ${pool.name}`;
-  if (found === undefined) throw new DriverError('Invalid', `${what}: this host has none of that name`);
+  if (found === undefined) throw driverErrors.invalid(`${what}: this host has none of that name`);
   const other = poolTagsOf(found)[0] ?? found.tags.find((each) => each === 'lxd_pool');
-  if (other !== undefined) throw new DriverError('InUse', `${what}: it is another pool (it has the tag ${other})`);
+  if (other !== undefined) throw driverErrors.inUse(`${what}: it is another pool (it has the tag ${other})`);
   if (found.volumes > 0 && !isTrue(pool.config['lvm.vg.force_reuse'] ?? ''))
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `${what}: it has ${found.volumes} logical volumes; set lvm.vg.force_reuse to share it with them`,
     );
   await runLvm(commands.tagGroup(name, tag), what);
@@ -140,10 +132,7 @@ async function ensureThinPool(pool: PoolSpec): Promise<void> {
   const group = groupOf(pool);
   const found = (await logicalsOf(pool)).find(({ name }) => name === thin);
   if (found?.isThinPool === false)
-    throw new DriverError(
-      'InUse',
-      `config.lvm.thinpool_name: ${group}/${thin} is a logical volume, and not a thin pool`,
-    );
+    throw driverErrors.inUse(`config.lvm.thinpool_name: ${group}/${thin} is a logical volume, and not a thin pool`);
   if (found === undefined)
     await runLvm(commands.makeThinPool(group, thin), `cannot make the thin pool ${thin} of pool ${pool.name}`);
 }
@@ -164,8 +153,7 @@ export async function mountLvmPool(
   if (location.kind === 'file') await attachedLoop(location.file);
   const found = await findGroup(name);
   if (found === undefined)
-    throw new DriverError(
-      'Failed',
+    throw driverErrors.failed(
       `pool ${pool.name} cannot be used: there is no volume group ${name}${location.kind === 'device' ? `; is the disk ${location.device} there?` : ''}`,
     );
   await takeOver(found, poolTag(root, pool));
@@ -226,7 +214,7 @@ async function renameGroup(from: string, to: string): Promise<void> {
   if (from === to) return;
   checkGroupName(to);
   if ((await findGroup(to)) !== undefined)
-    throw new DriverError('Invalid', `config.lvm.vg_name: this host has a volume group ${to} already`);
+    throw driverErrors.invalid(`config.lvm.vg_name: this host has a volume group ${to} already`);
   await runLvm(commands.renameGroup(from, to), `config.lvm.vg_name: cannot rename the volume group ${from} to ${to}`);
 }
 
@@ -238,6 +226,6 @@ export async function lvmResources(pool: PoolSpec): Promise<PoolResources> {
     return { space: { used: Math.round((bytes * dataPercent) / 100), total: bytes }, inodes };
   }
   const group = await findGroup(groupOf(pool));
-  if (group === undefined) throw new DriverError('Failed', `there is no volume group ${groupOf(pool)}`);
+  if (group === undefined) throw driverErrors.failed(`there is no volume group ${groupOf(pool)}`);
   return { space: { used: group.bytes - group.free, total: group.bytes }, inodes };
 }

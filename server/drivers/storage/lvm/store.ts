@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { isThere } from '../../../lib/shared/missing-files.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
 import { commands, logicalsIn, saysFull, saysInUse, type Logical } from './commands.ts';
@@ -27,9 +27,9 @@ export async function runLvm(argv: readonly string[], what: string): Promise<str
     return (await exec(argv, { timeoutMs: longMs, maxBytes: 64 * 1_048_576 })).stdout;
   } catch (error) {
     if (!(error instanceof ExecError)) throw error;
-    if (saysFull(error.stderr)) throw new DriverError('NoSpace', `${what}: no space is left`, error);
-    if (saysInUse(error.stderr)) throw new DriverError('InUse', `${what}: it is in use`, error);
-    throw new DriverError('Failed', what, error);
+    if (saysFull(error.stderr)) throw driverErrors.noSpace(`${what}: no space is left`, error);
+    if (saysInUse(error.stderr)) throw driverErrors.inUse(`${what}: it is in use`, error);
+    throw driverErrors.failed(what, error);
   }
 }
 

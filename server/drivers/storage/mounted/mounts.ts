@@ -3,7 +3,7 @@ import { readFile, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { mountedAt } from '../mountinfo.ts';
 
 const longMs = 600_000;
@@ -37,7 +37,7 @@ export async function unmountDevice(path: string, { goes = false } = {}): Promis
   while (await isMounted(path))
     await patiently(() => run(['umount', path]), saysBusy).catch((error: unknown) => {
       if (!saysBusy(error)) throw error;
-      throw new DriverError('InUse', `${path} cannot be unmounted: something on the host uses it`, error);
+      throw driverErrors.inUse(`${path} cannot be unmounted: something on the host uses it`, error);
     });
   await rmdir(path).catch(ifMissing);
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../../lib/shared/error-code.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { poolFolders, volumeFolder } from '../layout.ts';
 import { loopFileOf } from '../loop-file.ts';
@@ -32,13 +32,13 @@ export const tagOf = (root: string, { name }: PoolSpec): string =>
 export async function refuseVolumes(store: TreeStore, pool: PoolSpec, what: string): Promise<void> {
   const kept = [volumeFolder('container'), volumeFolder('custom')];
   const found = (await store.list(pool)).find(({ id }) => kept.some((folder) => id.startsWith(`${folder}/`)));
-  if (found !== undefined) throw new DriverError('InUse', `${what} the volume ${found.id}`);
+  if (found !== undefined) throw driverErrors.inUse(`${what} the volume ${found.id}`);
 }
 
 /** Removes the empty folders of a pool; missing ones are fine. */
 export async function removePlace(root: string): Promise<void> {
   for (const path of [...poolFolders.map((folder) => join(root, folder)), root])
     await rmdir(path).catch((error: unknown) => {
-      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete the directory ${path}`, error);
+      if (!hasCode(error, 'ENOENT')) throw driverErrors.failed(`cannot delete the directory ${path}`, error);
     });
 }

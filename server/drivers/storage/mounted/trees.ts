@@ -2,7 +2,7 @@
 import { join, relative } from 'node:path';
 import { type Log, logFailure } from '../../../lib/log.ts';
 import { withCleanup } from '../../../lib/revert.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import {
   isInside,
@@ -70,7 +70,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
 
   place(path: string): Place {
     const found = this.#placeOf(path);
-    if (found === undefined) throw new DriverError('Failed', `${path} is in no pool`);
+    if (found === undefined) throw driverErrors.failed(`${path} is in no pool`);
     return found;
   }
 

@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ifMissing } from '../../../lib/shared/missing-files.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { QuotaCalls } from './calls.ts';
 
 /** O_PATH, which Node does not name: nothing is opened, so pipes and devices are not touched. */
@@ -33,10 +33,7 @@ interface Wanted {
 /** The directory first: what is made in it from then on has the project, what was there before is found in it. */
 async function adoptDirectory(calls: QuotaCalls, fd: number, wanted: Wanted, depth: number): Promise<void> {
   if (depth > maxDepth)
-    throw new DriverError(
-      'Failed',
-      `it has directories more than ${maxDepth} levels deep: copy it, the copy has a limit`,
-    );
+    throw driverErrors.failed(`it has directories more than ${maxDepth} levels deep: copy it, the copy has a limit`);
   calls.setProject(fd, wanted.id, true);
   const entries = readdirSync(ofFd(fd), { encoding: 'buffer', withFileTypes: true });
   for (const [index, entry] of entries.entries()) {

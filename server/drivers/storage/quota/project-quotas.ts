@@ -2,7 +2,7 @@
 import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../../lib/shared/error-code.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { volumeFolder } from '../layout.ts';
 import { adoptTree } from './adopt.ts';
 import { loadQuotaCalls, type QuotaCalls } from './calls.ts';
@@ -54,7 +54,7 @@ export class ProjectQuotas {
   async limit(path: string, bytes: number | undefined, mustHold: boolean): Promise<void> {
     const place = this.#placeOf(path);
     if (place === undefined) {
-      if (bytes !== undefined) throw new DriverError('NotSupported', cannotLimit);
+      if (bytes !== undefined) throw driverErrors.notSupported(cannotLimit);
       return;
     }
     if (bytes === undefined && this.#project(path) === 0) return;
@@ -62,7 +62,7 @@ export class ProjectQuotas {
     inDirectory(path, (fd) => {
       const { used } = place.calls.quotaOf(fd, id);
       if (mustHold && bytes !== undefined && used > bytes)
-        throw new DriverError('Invalid', `it holds ${used} bytes, more than ${bytes}: delete files, or give it more`);
+        throw driverErrors.invalid(`it holds ${used} bytes, more than ${bytes}: delete files, or give it more`);
       place.calls.setLimit(fd, id, bytes);
     });
   }
@@ -164,7 +164,7 @@ function freeProject(place: QuotaRoot, fd: number): number {
     place.next = id + 1;
     return id;
   }
-  throw new DriverError('Failed', 'the file system has no free project');
+  throw driverErrors.failed('the file system has no free project');
 }
 
 function inDirectory<T>(path: string, use: (fd: number) => T): T {

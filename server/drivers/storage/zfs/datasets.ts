@@ -1,7 +1,7 @@
 // Volumes as datasets of the dataset of a pool. A copy, and a snapshot, is a clone; what has clones is kept aside when it is deleted.
 import { randomUUID } from 'node:crypto';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { volumeFolder } from '../layout.ts';
 import { patiently } from '../mounted/mounts.ts';
@@ -47,11 +47,11 @@ export async function runZfs(argv: readonly string[], what: string): Promise<str
 export function asZfsError(what: string, error: unknown): unknown {
   if (!(error instanceof ExecError)) return error;
   const { stderr } = error;
-  if (saysFull(stderr)) return new DriverError('NoSpace', `${what}: no space is left`, error);
-  if (saysBusy(stderr)) return new DriverError('InUse', `${what}: something on the host uses it`, error);
-  if (saysMissing(stderr)) return new DriverError('NotFound', `${what}: it is not there`, error);
-  if (saysExists(stderr)) return new DriverError('Exists', `${what}: it exists`, error);
-  return new DriverError('Failed', what, error);
+  if (saysFull(stderr)) return driverErrors.noSpace(`${what}: no space is left`, error);
+  if (saysBusy(stderr)) return driverErrors.inUse(`${what}: something on the host uses it`, error);
+  if (saysMissing(stderr)) return driverErrors.notFound(`${what}: it is not there`, error);
+  if (saysExists(stderr)) return driverErrors.exists(`${what}: it exists`, error);
+  return driverErrors.failed(what, error);
 }
 
 /** `undefined` in place of an error with that code. */

@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBytes } from '../../../api/text/byte-size.ts';
-import { DriverError } from '../../driver-error.ts';
+import { type DriverError, driverErrors } from '../../driver-error.ts';
 import { contentOf } from '../blocks/mounts.ts';
 import { makeFolders } from '../dir-pool.ts';
 import type { PoolResources, PoolSpec } from '../driver.ts';
@@ -39,15 +39,14 @@ export async function fillZfsConfig(root: string, pool: PoolSpec): Promise<Recor
   const name = datasetOf(pool);
   const problem = poolNameProblem(name);
   if (problem !== undefined)
-    throw new DriverError('Invalid', `config.zfs.pool_name: ${problem}, not ${JSON.stringify(name)}`);
+    throw driverErrors.invalid(`config.zfs.pool_name: ${problem}, not ${JSON.stringify(name)}`);
   config['zfs.pool_name'] = name;
   if (location.kind === 'file')
     return { ...config, source: location.file, size: config['size'] || (await freeSize(root)) };
   refuseSize(config);
   const stats = await stat(location.device).catch(() => undefined);
   if (stats?.isBlockDevice() !== true)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.source: ${location.device} of pool ${pool.name} is not a block device; give one, or a dataset without a / at its begin`,
     );
   return { ...config, source: name, 'volatile.initial_source': location.device };
@@ -58,11 +57,9 @@ function fillGiven(pool: PoolSpec, config: Record<string, string>): Record<strin
   const named = config['zfs.pool_name'] ?? '';
   refuseSize(config);
   const problem = datasetProblem(source);
-  if (problem !== undefined)
-    throw new DriverError('Invalid', `config.source: ${problem}, not ${JSON.stringify(source)}`);
+  if (problem !== undefined) throw driverErrors.invalid(`config.source: ${problem}, not ${JSON.stringify(source)}`);
   if (named !== '' && named !== source)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `config.zfs.pool_name: is ${named}, but config.source of pool ${pool.name} names ${source}; leave one out`,
     );
   return { ...config, 'zfs.pool_name': source };
@@ -70,7 +67,7 @@ function fillGiven(pool: PoolSpec, config: Record<string, string>): Record<strin
 
 function refuseSize(config: Readonly<Record<string, string>>): void {
   if ((config['size'] ?? '') !== '')
-    throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
+    throw driverErrors.invalid('config.size: is for a pool with a file of its own; leave it or source out');
 }
 
 /** Idempotent. Nothing that holds anything is formatted or taken over. */
@@ -94,7 +91,7 @@ async function ensureImported(location: Location, pool: PoolSpec): Promise<void>
   if (pools.has(name)) return;
   const file = location.kind === 'file' ? location.file : undefined;
   if (file !== undefined && !(await hasLoopFile(file)))
-    throw new DriverError('Failed', `pool ${pool.name} cannot be used: its file ${file} is missing`);
+    throw driverErrors.failed(`pool ${pool.name} cannot be used: its file ${file} is missing`);
   await runZfs(
     commands.importPool(name, file),
     `pool ${pool.name} cannot be used: the ZFS pool ${name} cannot be imported${location.kind === 'device' ? `; is the disk ${location.device} there?` : ''}`,
@@ -105,8 +102,7 @@ async function take(location: Location, pool: PoolSpec, tag: string, found: Data
   const name = datasetOf(pool);
   if (location.kind === 'given') return takeGiven(pool, tag, found);
   if (found !== undefined)
-    throw new DriverError(
-      'InUse',
+    throw driverErrors.inUse(
       `config.zfs.pool_name: this host has a ZFS pool ${name} already; choose another name for pool ${pool.name}`,
     );
   const what = `config.source: cannot make the ZFS pool ${name} of pool ${pool.name}`;
@@ -114,14 +110,14 @@ async function take(location: Location, pool: PoolSpec, tag: string, found: Data
   const device = location.kind === 'file' ? location.file : location.device;
   const content = await contentOf(device);
   if (content !== undefined)
-    throw new DriverError('InUse', `${what}: ${device} has ${content} on it; wipe it first if nobody needs that`);
+    throw driverErrors.inUse(`${what}: ${device} has ${content} on it; wipe it first if nobody needs that`);
   await runZfs(commands.makePool(name, device, tag), `${what} on ${device}`);
 }
 
 async function makeFile(file: string, pool: PoolSpec): Promise<void> {
   const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
   if (bytes < smallestPool)
-    throw new DriverError('Invalid', `config.size: a zfs pool needs at least 64MiB, not ${pool.config['size']}`);
+    throw driverErrors.invalid(`config.size: a zfs pool needs at least 64MiB, not ${pool.config['size']}`);
   if (!(await hasLoopFile(file))) await makeLoopFile(file, bytes);
 }
 
@@ -129,11 +125,11 @@ async function takeGiven(pool: PoolSpec, tag: string, found: Dataset | undefined
   const name = datasetOf(pool);
   const what = `config.source: the dataset ${name} cannot be pool ${pool.name}`;
   if (found === undefined) return makeGiven(pool, tag, what);
-  if (found.pool !== undefined) throw new DriverError('InUse', `${what}: it is that of another pool, or in one`);
+  if (found.pool !== undefined) throw driverErrors.inUse(`${what}: it is that of another pool, or in one`);
   const [inside] = await datasetsBelow(name, 1);
-  if (inside !== undefined) throw new DriverError('InUse', `${what}: it is not empty: it has ${inside.name}`);
+  if (inside !== undefined) throw driverErrors.inUse(`${what}: it is not empty: it has ${inside.name}`);
   const file = await fileIn(name);
-  if (file !== undefined) throw new DriverError('InUse', `${what}: it is not empty: it has the file ${file} in it`);
+  if (file !== undefined) throw driverErrors.inUse(`${what}: it is not empty: it has the file ${file} in it`);
   await runZfs(commands.adopt(name, { [poolProperty]: tag }), what);
 }
 
@@ -142,11 +138,10 @@ async function makeGiven(pool: PoolSpec, tag: string, what: string): Promise<voi
   const parent = name.slice(0, Math.max(0, name.lastIndexOf('/')));
   const above = parent === '' ? undefined : await findDataset(parent);
   if (above === undefined)
-    throw new DriverError(
-      'Invalid',
+    throw driverErrors.invalid(
       `${what}: this host has no ${parent === '' ? `ZFS pool ${name}` : `dataset ${parent}`}; create it, give a block device, or leave source out`,
     );
-  if (above.pool !== undefined) throw new DriverError('InUse', `${what}: ${parent} is that of another pool`);
+  if (above.pool !== undefined) throw driverErrors.inUse(`${what}: ${parent} is that of another pool`);
   await runZfs(commands.take(name, { [poolProperty]: tag, [madeProperty]: 'yes' }), what);
 }
 
@@ -186,7 +181,7 @@ async function makePlace(pool: PoolSpec, trees: Trees): Promise<void> {
 /** The config of the pool that is at `source` already. Throws NotFound; makes nothing, but imports the zpool. */
 export async function findZfsPool(root: string, pool: PoolSpec): Promise<Record<string, string>> {
   const location = locationOf(root, pool);
-  const none = (why: string): DriverError => new DriverError('NotFound', `there is no pool ${pool.name}: ${why}`);
+  const none = (why: string): DriverError => driverErrors.notFound(`there is no pool ${pool.name}: ${why}`);
   await ensureImported(location, pool).catch((error: unknown) => {
     throw none(error instanceof Error ? error.message : String(error));
   });
@@ -206,8 +201,7 @@ export async function mountZfsPool(
   const name = datasetOf(pool);
   await ensureImported(locationOf(root, pool), pool);
   const found = await findDataset(name);
-  if (found === undefined)
-    throw new DriverError('Failed', `pool ${pool.name} cannot be used: there is no dataset ${name}`);
+  if (found === undefined) throw driverErrors.failed(`pool ${pool.name} cannot be used: there is no dataset ${name}`);
   // A recovered pool has the tag of the state directory that is lost.
   if (found.pool !== tagOf(root, pool))
     await runZfs(commands.set(name, { [poolProperty]: tagOf(root, pool) }), `cannot take over the dataset ${name}`);
@@ -254,17 +248,16 @@ export async function applyZfsConfig(root: string, pool: PoolSpec, before: PoolS
   if (wanted === old) return;
   const location = locationOf(root, pool);
   const what = `config.size: pool ${pool.name} cannot become ${wanted === '' ? 'unset' : wanted}`;
-  if (location.kind !== 'file')
-    throw new DriverError('Invalid', `${what}: only a pool with a file of its own has a size`);
+  if (location.kind !== 'file') throw driverErrors.invalid(`${what}: only a pool with a file of its own has a size`);
   const { size: now } = await stat(location.file);
   const bytes = parseBytes(wanted) ?? 0;
-  if (bytes < now) throw new DriverError('Invalid', `${what}: it has ${now} bytes and only grows`);
+  if (bytes < now) throw driverErrors.invalid(`${what}: it has ${now} bytes and only grows`);
   await makeLoopFile(location.file, bytes);
   await runZfs(commands.growPool(zpoolOf(datasetOf(pool)), location.file), what);
 }
 
 export async function zfsResources(pool: PoolSpec): Promise<PoolResources> {
   const found = await findDataset(datasetOf(pool));
-  if (found === undefined) throw new DriverError('Failed', `there is no dataset ${datasetOf(pool)}`);
+  if (found === undefined) throw driverErrors.failed(`there is no dataset ${datasetOf(pool)}`);
   return { space: { used: found.used, total: found.used + found.available }, inodes: { used: 0, total: 0 } };
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { keptToRead, keptToWrite, type ConfinedCommand } from '../../../lib/confined.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { temporaryFolder } from '../layout.ts';
 import type { Place } from '../mounted/trees.ts';
@@ -54,8 +54,7 @@ export function zfsStreams(trees: Trees, expectBlocks: (pool: PoolSpec) => void)
       const { pool } = trees.place(temporary);
       const { head, whole } = await begun(bytes, signal);
       if (head.isBlock && strange === true)
-        throw new DriverError(
-          'Invalid',
+        throw driverErrors.invalid(
           'the stream is that of a block volume, whose file system is only read from servers that are trusted: use a plain backup',
         );
       if (head.isBlock) expectBlocks(pool);
@@ -92,7 +91,7 @@ async function momentAt(dataset: string): Promise<Look> {
     await unless('Exists', runZfs(commands.snapshot(name), `cannot take a snapshot of ${dataset}`));
   }
   const [moment] = looks.filter((each) => each.name === name).concat(await look([name]));
-  if (moment === undefined) throw new DriverError('NotFound', `there is no snapshot ${name}`);
+  if (moment === undefined) throw driverErrors.notFound(`there is no snapshot ${name}`);
   return moment;
 }
 
@@ -104,7 +103,7 @@ async function withNumber(guid: string, datasets: readonly string[]): Promise<st
     const found = names.length === 0 ? undefined : (await look(names)).find((each) => each.guid === guid);
     if (found !== undefined) return found.name;
   }
-  throw new DriverError('Failed', 'the stream builds on a snapshot that the volume does not have');
+  throw driverErrors.failed('the stream builds on a snapshot that the volume does not have');
 }
 
 /** Reads what the stream says of itself. Throws Failed. */
@@ -118,7 +117,7 @@ async function begun(bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
   try {
     return { head: headOf(first), whole: whole() };
   } catch (error) {
-    throw new DriverError('Failed', `the stream is not one of a volume: ${errorText(error)}`, error);
+    throw driverErrors.failed(`the stream is not one of a volume: ${errorText(error)}`, error);
   }
 }
 

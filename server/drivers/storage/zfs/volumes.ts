@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { BlockTrees } from '../blocks/blocks.ts';
 import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
@@ -71,7 +71,7 @@ const zvolStore: BlockStore = {
     for (;;) {
       const device = await deviceOf(dataset);
       if (device !== undefined) return device;
-      if (performance.now() > until) throw new DriverError('Failed', `the block volume ${dataset} has no device`);
+      if (performance.now() > until) throw driverErrors.failed(`the block volume ${dataset} has no device`);
       await sleep(100);
     }
   },

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { DriverError } from '../../driver-error.ts';
+import { driverErrors } from '../../driver-error.ts';
 import { copyGuestTreeInto } from '../copy-tree.ts';
 import type { LimitForm, PoolSpec, StorageDriver, UnpackImage, VolumeShape } from '../driver.ts';
 import { run } from '../mounted/mounts.ts';
@@ -134,7 +134,7 @@ export class ZfsTrees extends MountedTrees<TreeDataset> {
       const { used = 0, referenced = 0 } = (await findDataset(dataset)) ?? {};
       const holds = isRef ? referenced : used;
       if (how.mustHold === true)
-        throw new DriverError('Invalid', `it holds ${holds} bytes, more than ${bytes}: delete files, or give it more`);
+        throw driverErrors.invalid(`it holds ${holds} bytes, more than ${bytes}: delete files, or give it more`);
       // ZFS has no limit below what is used: nothing more can be written.
       await run(commands.set(dataset, limits(holds)));
     }

@@ -1,5 +1,5 @@
 // Reads the commands of a btrfs stream: their form, not their effect.
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 
 const magic = Buffer.from('btrfs-stream\0');
 const headerBytes = 10;
@@ -101,8 +101,7 @@ function attributesOf(bytes: Buffer, what: string): ReadonlyMap<number, Buffer> 
   return found;
 }
 
-export const invalid = (what: string, why: string): DriverError =>
-  new DriverError('Invalid', `${what} of the backup ${why}`);
+export const invalid = (what: string, why: string): DriverError => driverErrors.invalid(`${what} of the backup ${why}`);
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;

@@ -1,5 +1,5 @@
 // Reads the archive of a client's backup: its index, and whether all of it is safe and complete. Nothing in it is trusted.
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 import { withTar } from '../../../drivers/image/archive.ts';
 import { createEntryCheck, type EntryCheck, type EntryLimits } from '../../../drivers/image/check-entries.ts';
 import { detectFormat } from '../../../drivers/image/format.ts';
@@ -208,6 +208,6 @@ async function textOf(member: TarMember): Promise<string> {
   return (await member.read()).toString('utf8');
 }
 
-const invalid = (why: string): DriverError => new DriverError('Invalid', `cannot accept the backup: ${why}`);
+const invalid = (why: string): DriverError => driverErrors.invalid(`cannot accept the backup: ${why}`);
 const noSpace = (name: string): DriverError =>
-  new DriverError('NoSpace', `cannot accept the backup: there is no room for ${shownName(name)}`);
+  driverErrors.noSpace(`cannot accept the backup: there is no room for ${shownName(name)}`);

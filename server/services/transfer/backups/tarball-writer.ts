@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { driverErrors } from '../../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../../drivers/storage/driver.ts';
 import { sealed } from '../../../lib/shared/tar-headers.ts';
 import { gather } from './join-chunks.ts';
@@ -123,7 +123,7 @@ const paddingOf = (size: number): Buffer => Buffer.alloc((blockSize - (size % bl
 /** The header of a plain file of root. */
 function header(name: string, size: number, mode: number, timeS: number): Buffer {
   const block = Buffer.alloc(blockSize);
-  if (Buffer.byteLength(name) > 100) throw new DriverError('Failed', `the name ${name} is too long for an archive`);
+  if (Buffer.byteLength(name) > 100) throw driverErrors.failed(`the name ${name} is too long for an archive`);
   block.write(name, 0);
   block.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);
   block.write('0000000\0', 108);

@@ -1,6 +1,6 @@
 // The members of a tar archive that this release wrote (PAX), each with a print that reveals changes.
 import { createHash } from 'node:crypto';
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 import { readTar, type TarMember as ArchiveMember } from '../../../drivers/image/tar-reader.ts';
 
 export interface TarMember {
@@ -28,7 +28,7 @@ export async function* readMembers(source: AsyncIterable<Buffer>): AsyncGenerato
     for await (const member of readTar(source, () => Number.MAX_SAFE_INTEGER, true)) yield migrated(member);
   } catch (error) {
     if (!(error instanceof DriverError) || error.code !== 'Invalid') throw error;
-    throw new DriverError('Failed', error.message.replaceAll('the image', 'the archive of files'), error.cause);
+    throw driverErrors.failed(error.message.replaceAll('the image', 'the archive of files'), error.cause);
   }
 }
 
@@ -67,4 +67,4 @@ function plainName(name: string): string {
   return parts.join('/');
 }
 
-const damaged = (why: string): DriverError => new DriverError('Failed', `the archive of files ${why}`);
+const damaged = (why: string): DriverError => driverErrors.failed(`the archive of files ${why}`);

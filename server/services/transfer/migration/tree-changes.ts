@@ -1,7 +1,7 @@
 // Finds the differences between two trees and applies them to the older one, so that unchanged files are not sent. Both trees are tar
 // streams; a member counts as unchanged if kind, owners, mode, time, size, attributes and target are equal.
 import { rm } from 'node:fs/promises';
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from '../../../drivers/storage/driver.ts';
 import { readMembers, type TarMember } from './tar-members.ts';
 
@@ -58,13 +58,13 @@ export async function unpackListing(bytes: AsyncIterable<Buffer>): Promise<Map<s
     for (let at = 0; at < whole; at += 2) listing.set(words[at + 1] ?? '', words[at] ?? '');
     rest = words.slice(whole).join('\0');
   }
-  if (rest !== '') throw new DriverError('Failed', 'the list of files is cut off');
+  if (rest !== '') throw driverErrors.failed('the list of files is cut off');
   return listing;
 }
 
 function checkSize(bytes: number): void {
   if (bytes > maxListingBytes)
-    throw new DriverError('NotSupported', 'the tree has too many files to be compared; copy it without refresh');
+    throw driverErrors.notSupported('the tree has too many files to be compared; copy it without refresh');
 }
 
 /** The changed members of the archive, without an end mark, always including directories and hard links. All members are added to `seen`. */
@@ -156,4 +156,4 @@ function parentOf(name: string): string {
 }
 
 const malformed = (name: string, what: string): DriverError =>
-  new DriverError('Failed', `the archive of files cannot be right: ${JSON.stringify(name.slice(0, 200))} ${what}`);
+  driverErrors.failed(`the archive of files cannot be right: ${JSON.stringify(name.slice(0, 200))} ${what}`);

@@ -5,7 +5,7 @@ import { AppError } from '../../../api/errors.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import { isRestricted, restriction } from '../../../api/project/project-restrictions.ts';
 import { formatBinary } from '../../../api/text/byte-size.ts';
-import { DriverError } from '../../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -122,5 +122,4 @@ function isNode({ flag, head }: TarMember): boolean {
   return (flag === '3' || flag === '4') && /[1-9]/.test(numbers);
 }
 
-const tooMuch = (room: string): DriverError =>
-  new DriverError('NoSpace', `what the source sends is more than the ${room}`);
+const tooMuch = (room: string): DriverError => driverErrors.noSpace(`what the source sends is more than the ${room}`);

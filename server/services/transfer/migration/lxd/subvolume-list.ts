@@ -1,7 +1,7 @@
 // The list of subvolumes that goes before streams of btrfs in LXD's protocol, as JSON: written, and read from strangers. Pure.
 import { LxdSubvolumes, maxSubvolumes } from '../../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../../api/schema/validate-json.ts';
-import { DriverError } from '../../../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../../../drivers/driver-error.ts';
 import type { HeldTree, Subvolume } from '../../../../drivers/storage/driver.ts';
 import { shapeProblem } from '../../../../lib/json-shape.ts';
 
@@ -58,4 +58,4 @@ const isInside = (path: string): boolean =>
     .every((part) => part !== '' && part !== '.' && part !== '..' && Buffer.byteLength(part) <= 255);
 
 const refused = (why: string, cause?: unknown): DriverError =>
-  new DriverError('Invalid', `the list of btrfs subvolumes cannot be used: ${why}`, cause);
+  driverErrors.invalid(`the list of btrfs subvolumes cannot be used: ${why}`, cause);

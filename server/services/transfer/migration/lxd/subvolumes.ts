@@ -1,7 +1,7 @@
 // Sends volumes to a real LXD as streams of btrfs, and receives them from one: a list of all subvolumes, then a stream for each.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DriverError } from '../../../../drivers/driver-error.ts';
+import { driverErrors } from '../../../../drivers/driver-error.ts';
 import type { HeldTree, SubvolumeStreams } from '../../../../drivers/storage/driver.ts';
 import { treeOf } from '../owners.ts';
 import { listOf, subvolumesIn } from './subvolume-list.ts';
@@ -11,10 +11,7 @@ type Parts = Pick<Trees, 'driver' | 'pool' | 'ref' | 'snapshots'>;
 
 const streamsOf = ({ driver, pool }: Parts): SubvolumeStreams => {
   if (driver.subvolumes !== undefined) return driver.subvolumes;
-  throw new DriverError(
-    'NotSupported',
-    `the other side wants streams of btrfs, which the pool ${pool.name} does not have`,
-  );
+  throw driverErrors.notSupported(`the other side wants streams of btrfs, which the pool ${pool.name} does not have`);
 };
 
 /** `snapshot`: that one is sent in the place of the volume. */
@@ -74,7 +71,7 @@ async function frameOf(streams: Streams): Promise<Buffer> {
   for await (const piece of streams.receiveStream(() => {}).bytes) {
     bytes += piece.length;
     if (bytes > maxFrameBytes)
-      throw new DriverError('Invalid', `the list of subvolumes takes more than ${maxFrameBytes} bytes`);
+      throw driverErrors.invalid(`the list of subvolumes takes more than ${maxFrameBytes} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);

@@ -2,7 +2,7 @@
 // volume.
 import { chmod, chown, lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DriverError } from '../../../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../../../drivers/driver-error.ts';
 import { syncTree } from '../../../../drivers/storage/copy-tree.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../drivers/storage/driver.ts';
 import type { OfSnapshot } from '../../../storage/volume-shapes.ts';
@@ -132,7 +132,6 @@ function linkOf(streams: Streams, way: 'in' | 'out', { add }: Pick<Progress, 'ad
 }
 
 const unsafe = ({ name }: VolumeRef): DriverError =>
-  new DriverError(
-    'NotSupported',
+  driverErrors.notSupported(
     `${name} runs, and its pool cannot hold its files still: on a kernel without Landlock (5.19) rsync could be led to files of the host. Stop it first`,
   );
