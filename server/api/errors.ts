@@ -136,6 +136,18 @@ export const errors = {
   outcomeUnknown: (message: string, cause?: unknown) => new AppError('outcomeUnknown', message, { cause }),
 };
 
+/** The value. Throws AppError notFound if there is none. */
+export function mustFind<T>(value: T | undefined, kind: string, name: string): T {
+  if (value === undefined) throw errors.notFound(kind, name);
+  return value;
+}
+
+/** Throws AppError invalidName. `ruleOf`: the rule that a name breaks. */
+export function checkName(kind: string, name: string, ruleOf: (name: string) => string | undefined): void {
+  const rule = ruleOf(name);
+  if (rule !== undefined) throw errors.invalidName(kind, name, rule);
+}
+
 const article = (kind: string): string => (/^[aeiou]/.test(kind) ? 'An' : 'A');
 
 function listed(names: readonly string[]): string {

@@ -1,5 +1,5 @@
 // Limits the view of a restricted caller: objects that all projects share, and lists of users. Pure.
-import { errors, type AppError } from '../api/errors.ts';
+import { errors, type AppError, mustFind } from '../api/errors.ts';
 import type { Event } from '../api/event.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 
@@ -90,9 +90,7 @@ export function paramsFor(id: string, params: Params, sight: Sight): Params {
   const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
   if (row?.params === undefined || row.object === undefined) return params;
   const [kind, param] = row.object;
-  const found = row.params(params, sight);
-  if (found === undefined) throw errors.notFound(kind, params[param] ?? '');
-  return found;
+  return mustFind(row.params(params, sight), kind, params[param] ?? '');
 }
 
 export function viewOf(id: string, result: Json, sight: Sight): Json {

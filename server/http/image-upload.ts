@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { hasCode } from '../lib/shared/error-code.ts';
-import { errors, AppError } from '../api/errors.ts';
+import { errors, AppError, checkName } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { bodyOf } from './linger.ts';
@@ -190,8 +190,7 @@ function propertiesOf(headers: IncomingHttpHeaders, prefix: string): Record<stri
 function aliasesOf(headers: IncomingHttpHeaders, prefix: string): readonly { name: string; description: string }[] {
   const names = new Set(new URLSearchParams(first(headers[`${prefix}aliases`]) ?? '').getAll('alias'));
   for (const name of names) {
-    const rule = aliasName(name);
-    if (rule !== undefined) throw errors.invalidName('image alias', name, rule);
+    checkName('image alias', name, aliasName);
   }
   return [...names].map((name) => ({ name, description: '' }));
 }

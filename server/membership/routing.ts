@@ -1,5 +1,5 @@
 // Decides where a request is carried out: here, at the member that has the object, or at several. Pure but for the lookup of owners.
-import { errors } from '../api/errors.ts';
+import { errors, mustFind } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { ImageDocument } from '../records/documents.ts';
 import type { Records } from '../records/records.ts';
@@ -84,8 +84,7 @@ export class Routing {
   /** The number of the member that `?target=` names. */
   #targetOf(name = ''): number | undefined {
     if (name === '' || name === noMember || name.startsWith('@')) return undefined;
-    const member = this.#members.get(name);
-    if (member === undefined) throw errors.notFound('cluster member', name);
+    const member = mustFind(this.#members.get(name), 'cluster member', name);
     return member.number;
   }
 

@@ -1,7 +1,7 @@
 // Endpoints that answer LXD clients with a selection or arrangement other than the spec's: filtered lists, operations by status. The use
 // cases behind them are the same.
 import { containerUrl, imageUrl, qualifiedName, plainName } from '../../api/project/project-names.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, handlerOf, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
 import { warningUrl } from '../../api/server/warning.ts';
@@ -170,6 +170,5 @@ function renameWithName(change: RouteHandler): RouteHandler {
 
 function refuseName(name: unknown): void {
   if (typeof name !== 'string' || name === '') return;
-  const rule = lxdContainerName(name);
-  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  checkName('container', name, lxdContainerName);
 }

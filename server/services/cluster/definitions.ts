@@ -1,6 +1,6 @@
 // Pools and networks of the whole cluster: each is defined once, and every member realises it. The definition is authoritative: a member
 // that was away catches up with it.
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { Member, Members } from '../../membership/members.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -150,8 +150,7 @@ export class Definitions {
   /** Removes it from all members, from offline ones on their return; refused while it has users. */
   async remove(name: string): Promise<void> {
     const { what, users } = this.#on;
-    const definition = this.get(name);
-    if (definition === undefined) throw errors.notFound(what, name);
+    const definition = mustFind(this.get(name), what, name);
     if (definition.state === 'pending') return await this.#forget(name);
     const found = users(name);
     if (found.length > 0) throw errors.inUse(what, name, found);

@@ -8,7 +8,7 @@ import {
   type ClusterGroupCreate,
   type ClusterGroupPut,
 } from '../../api/cluster/member-groups.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
@@ -89,8 +89,7 @@ export class MemberGroups {
     if (name === defaultGroup) throw errors.protectedObject('The cluster group default cannot be renamed');
     if (!isGroupName(to)) throw errors.invalidName('cluster group', to, groupNameRule);
     const renameNext = (changes: Changes): boolean => {
-      const document = records.memberGroups.get(name)?.document;
-      if (document === undefined) throw errors.notFound('cluster group', name);
+      const document = mustFind(records.memberGroups.get(name)?.document, 'cluster group', name);
       if (this.#has(to)) throw errors.exists('cluster group', to);
       if (regroup(records, changes, name, to)) return true;
       changes.delete('memberGroups', name);

@@ -2,7 +2,7 @@
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ClusterMember, ClusterMemberPut } from '../../api/cluster/cluster.ts';
 import { defaultGroup, memberConfigProblems } from '../../api/cluster/member-groups.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { MemberDocument } from '../../records/cluster-documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
@@ -52,8 +52,7 @@ export class MemberSettings {
     const { records, events, shown } = this.#deps;
     await records.retry((changes) => {
       const object = shown(name);
-      const document = records.members.get(name)?.document;
-      if (document === undefined) throw errors.notFound('cluster member', name);
+      const document = mustFind(records.members.get(name)?.document, 'cluster member', name);
       checkIfMatch(ifMatch, etagOf.member(object), 'cluster member', name);
       const wanted = next(document);
       const problems = [

@@ -1,6 +1,6 @@
 // Copies custom volumes of another member, by a migration between the two members.
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
@@ -65,8 +65,7 @@ export class MemberVolumes {
     const { records, cluster } = this.#deps;
     const key = `${pool}/${name}`;
     if (location !== '') {
-      const member = cluster.members.get(location);
-      if (member === undefined) throw errors.notFound('cluster member', location);
+      const member = mustFind(cluster.members.get(location), 'cluster member', location);
       const isThere =
         member.isHere || records.others.having('volumes', key).some((one) => one.member === member.number);
       if (!isThere) throw errors.notFound('storage volume', `${pool}/${plainName(name)} on the member ${location}`);

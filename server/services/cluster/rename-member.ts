@@ -1,5 +1,5 @@
 // Renames a cluster member at once, also in containers that moved away from it.
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { evacuateKeys } from '../containers/shared/evacuate-keys.ts';
@@ -18,8 +18,7 @@ export async function renameMember(records: Records, name: string, to: string): 
     config: { ...document.config, [evacuateKeys.origin]: to },
   });
   await records.retry((changes) => {
-    const document = records.members.get(name)?.document;
-    if (document === undefined) throw errors.notFound('cluster member', name);
+    const document = mustFind(records.members.get(name)?.document, 'cluster member', name);
     if (records.members.has(to)) throw errors.exists('cluster member', to);
     const here = records.containers.list().filter(isFrom);
     const elsewhere = [...records.others.list('containers')].filter(isFrom);

@@ -1,7 +1,7 @@
 // The facts about itself that a container may read through its guest socket, and their changes. Reads only.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { imageIn } from '../shared/project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
@@ -56,9 +56,7 @@ export class GuestView {
   value(guest: Guest, key: string): string {
     if (!isVisible(key)) throw errors.forbidden(`The key ${key} is not for guests: only user.* and cloud-init.* are`);
     const { config } = this.#expanded(guest);
-    const value = Object.hasOwn(config, key) ? config[key] : undefined;
-    if (value === undefined) throw errors.notFound('key', key);
-    return value;
+    return mustFind(Object.hasOwn(config, key) ? config[key] : undefined, 'key', key);
   }
 
   /** What cloud-init reads first: the machine's identity, and the user's additions. */

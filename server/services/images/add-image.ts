@@ -4,7 +4,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { architectureName } from '../../api/image/architectures.ts';
 import { never } from '../../api/schema/common-schemas.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
@@ -164,8 +164,7 @@ async function repairImage(
   await placeImageFiles(dir, fingerprint, metadataPath, rootfsPath);
   if (!found.split) await rm(join(dir, `${fingerprint}.rootfs`), { force: true });
   await records.retry((changes) => {
-    const document = records.images.get(image)?.document;
-    if (document === undefined) throw errors.notFound('image', fingerprint);
+    const document = mustFind(records.images.get(image)?.document, 'image', fingerprint);
     changes.put('images', image, { ...document, ...found });
     for (const { name, description } of aliases)
       if (!records.aliases.has(aliasOf(name)))

@@ -1,6 +1,6 @@
 // Image aliases: use cases of the API. Alias names are qualified; targets are fingerprints of images of the same project.
 import type { ServiceParts } from '../shared/service-parts.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind, checkName } from '../../api/errors.ts';
 import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
 import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
@@ -45,7 +45,7 @@ export class Aliases {
   }
 
   async create(caller: Caller, name: string, body: Omit<ImageAliasCreate, 'name'>): Promise<void> {
-    refuseName(name);
+    checkName('image alias', plainName(name), aliasName);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.aliases.has(name)) throw errors.exists('image alias', plainName(name));
       const target = this.#target(name, body.target).name;
@@ -67,7 +67,7 @@ export class Aliases {
   }
 
   async rename(caller: Caller, name: string, to: string): Promise<void> {
-    refuseName(to);
+    checkName('image alias', plainName(to), aliasName);
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
       if (this.#deps.records.aliases.has(to)) throw errors.exists('image alias', plainName(to));
@@ -103,9 +103,7 @@ export class Aliases {
   }
 
   #find(name: string): Entry<AliasDocument> {
-    const entry = this.#deps.records.aliases.get(name);
-    if (entry === undefined) throw errors.notFound('image alias', plainName(name));
-    return entry;
+    return mustFind(this.#deps.records.aliases.get(name), 'image alias', plainName(name));
   }
 
   /** An image that only other members have has no record here that could be deleted. */
@@ -120,11 +118,6 @@ export class Aliases {
 }
 
 const imageOf = (alias: string, { target }: AliasDocument): string => qualifiedName(projectOf(alias), target);
-
-function refuseName(name: string): void {
-  const rule = aliasName(plainName(name));
-  if (rule !== undefined) throw errors.invalidName('image alias', plainName(name), rule);
-}
 
 function render({ name, document }: Entry<AliasDocument>): ImageAlias {
   return { name: plainName(name), description: document.description, target: document.target };

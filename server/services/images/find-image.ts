@@ -1,6 +1,6 @@
 // Finds images by fingerprint, prefix, alias or properties. Reads records only; every lookup stays in the project of the given name.
 import type { ContainerSource } from '../../api/container/container.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { imageOfCluster, imagesOfCluster } from '../../membership/cluster-images.ts';
 import type { ImageDocument } from '../../records/documents.ts';
@@ -43,8 +43,7 @@ export function imageOfSource(records: Records, project: string, source: NamedIm
     return onlyImage(image, imagesLike(records, image));
   };
   if (source.alias !== undefined && source.alias !== '') {
-    const alias = records.aliases.get(aliasIn(records, project, source.alias));
-    if (alias === undefined) throw errors.notFound('image alias', source.alias);
+    const alias = mustFind(records.aliases.get(aliasIn(records, project, source.alias)), 'image alias', source.alias);
     return like(alias.document.target);
   }
   if (source.fingerprint !== undefined && source.fingerprint !== '') return like(source.fingerprint);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { hasCode } from '../../lib/shared/error-code.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
@@ -175,8 +175,7 @@ export class MemberImages {
 
   async #copyFrom(member: Member, image: string, signal: AbortSignal): Promise<void> {
     const { records, dir } = this.#deps;
-    const document = imageOfCluster(records, image)?.document;
-    if (document === undefined) throw errors.notFound('image', plainName(image));
+    const document = mustFind(imageOfCluster(records, image)?.document, 'image', plainName(image));
     const target = { metadataPath: await uploadPath(dir), rootfsPath: await uploadPath(dir) };
     try {
       const split = await this.#receive(member, image, document.sizeBytes, target, signal);

@@ -4,7 +4,7 @@ import { networkAclName } from '../../api/names.ts';
 import { plainRule } from '../../api/network/network-acl.ts';
 import type { NetworkAcl, NetworkAclCreate, NetworkAclPut, NetworkAclRule } from '../../api/network/network-acl.ts';
 import { validateNetworkAcl } from '../../api/network/validate-network-acl.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind, checkName } from '../../api/errors.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -46,7 +46,7 @@ export class NetworkAcls {
 
   async create(caller: Caller, body: NetworkAclCreate): Promise<void> {
     const { name } = body;
-    refuseName(name);
+    checkName('network ACL', name, networkAclName);
     const document = replaced(body);
     check(name, document);
     await this.#deps.records.retry((changes) => {
@@ -73,7 +73,7 @@ export class NetworkAcls {
   async rename(caller: Caller, name: string, to: string): Promise<void> {
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
-      refuseName(to);
+      checkName('network ACL', to, networkAclName);
       if (this.#deps.records.networkAcls.has(to)) throw errors.exists('network ACL', to);
       this.#refuseUsed(name);
       changes.delete('networkAcls', name);
@@ -175,9 +175,7 @@ export class NetworkAcls {
   }
 
   #find(name: string): Entry<NetworkAclDocument> {
-    const entry = this.#deps.records.networkAcls.get(name);
-    if (entry === undefined) throw errors.notFound('network ACL', name);
-    return entry;
+    return mustFind(this.#deps.records.networkAcls.get(name), 'network ACL', name);
   }
 
   #render({ name, document }: Entry<NetworkAclDocument>): NetworkAcl {
@@ -203,11 +201,6 @@ const replaced = ({ description = '', config, ingress, egress }: NetworkAclPut):
   ingress: rulesOf(ingress),
   egress: rulesOf(egress),
 });
-
-function refuseName(name: string): void {
-  const rule = networkAclName(name);
-  if (rule !== undefined) throw errors.invalidName('network ACL', name, rule);
-}
 
 function check(name: string, { config, ingress, egress }: NetworkAclDocument): void {
   const problems = validateNetworkAcl({ config, ingress: [...ingress], egress: [...egress] });

@@ -3,7 +3,7 @@ import type { ServiceParts } from '../shared/service-parts.ts';
 import { networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind, checkName } from '../../api/errors.ts';
 import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkState } from '../../drivers/network/driver.ts';
@@ -73,8 +73,7 @@ export class Networks {
 
   async create(caller: Caller, body: NetworkCreate): Promise<void> {
     const { name, type = '' } = body;
-    const rule = networkName(name);
-    if (rule !== undefined) throw errors.invalidName('network', name, rule);
+    checkName('network', name, networkName);
     if (type !== '' && type !== 'bridge') {
       throw errors.invalid(`network ${name}`, [
         { path: 'type', message: `only bridge networks can be created, is ${JSON.stringify(type)}` },
@@ -110,8 +109,7 @@ export class Networks {
     await this.#deps.locks.runAll([networkLock(name), networkLock(to)], async () => {
       const { document } = this.#managed(name);
       if (this.#deps.records.networks.has(to)) throw errors.exists('network', to);
-      const rule = networkName(to);
-      if (rule !== undefined) throw errors.invalidName('network', to, rule);
+      checkName('network', to, networkName);
       // Interfaces of its tunnels begin with its name.
       this.#check(to, document.config);
       await this.#refuseTaken(to);
@@ -266,9 +264,7 @@ export class Networks {
   }
 
   #managed(name: string): Entry<NetworkDocument> {
-    const entry = this.#deps.records.networks.get(name);
-    if (entry === undefined) throw errors.notFound('network', name);
-    return entry;
+    return mustFind(this.#deps.records.networks.get(name), 'network', name);
   }
 
   #render({ name, document }: Entry<NetworkDocument>): Network {

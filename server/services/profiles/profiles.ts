@@ -6,7 +6,7 @@ import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/pro
 import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { validateDevices } from '../../api/devices/index.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind, checkName } from '../../api/errors.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
@@ -77,8 +77,7 @@ export class Profiles {
   }
 
   async create(caller: Caller, body: ProfileCreate): Promise<void> {
-    const rule = profileName(body.name);
-    if (rule !== undefined) throw errors.invalidName('profile', body.name, rule);
+    checkName('profile', body.name, profileName);
     const name = profileIn(this.#deps.records, caller.project, body.name);
     const document: ProfileDocument = {
       v: 1,
@@ -125,8 +124,7 @@ export class Profiles {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
     this.#refuseUsedOnOthers(name);
-    const rule = profileName(newName);
-    if (rule !== undefined) throw errors.invalidName('profile', newName, rule);
+    checkName('profile', newName, profileName);
     const to = qualifiedName(projectOf(name), newName);
     if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', newName);
     if (namingProfile(this.#deps.records, name).length > maxUsersPerTransaction) {
@@ -197,9 +195,7 @@ export class Profiles {
   }
 
   #find(name: string): Entry<ProfileDocument> {
-    const entry = this.#deps.records.profiles.get(name);
-    if (entry === undefined) throw errors.notFound('profile', name);
-    return entry;
+    return mustFind(this.#deps.records.profiles.get(name), 'profile', name);
   }
 }
 

@@ -1,5 +1,5 @@
 // Projects: use cases of the API.
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -159,9 +159,7 @@ export class Projects {
   }
 
   #find(name: string): Entry<ProjectDocument> {
-    const entry = this.#deps.records.projects.get(name);
-    if (entry === undefined) throw errors.notFound('project', name);
-    return entry;
+    return mustFind(this.#deps.records.projects.get(name), 'project', name);
   }
 
   #ready(name: string): Entry<ProjectDocument> {

@@ -1,6 +1,6 @@
 // Renames a project with its contents: the refusals, and the locks under which its objects move.
 import { volumeIdOf } from '../../records/record-names.ts';
-import { AppError, errors } from '../../api/errors.ts';
+import { AppError, errors, checkName } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import { defaultProject, plainName, projectOf, projectUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -24,8 +24,7 @@ export function renameProject(deps: RenameProjectDeps, caller: Caller, name: str
   if (!deps.records.projects.has(name)) throw errors.notFound('project', name);
   needProject(deps.records, name);
   if (deps.records.projects.has(to)) throw errors.exists('project', to);
-  const rule = projectName(to);
-  if (rule !== undefined) throw errors.invalidName('project', to, rule);
+  checkName('project', to, projectName);
   check(deps, name);
   return deps.operations.start({
     description: 'Renaming project',

@@ -2,7 +2,7 @@
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { readdir } from 'node:fs/promises';
 import type { Recovery as RecoveryReport, RecoveryPost } from '../../api/server/recovery.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import { poolName } from '../../api/names.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import { RecordConflict, type Changes } from '../../records/records.ts';
@@ -46,8 +46,7 @@ export class Recovery {
   }
 
   #refuse(name: string): void {
-    const rule = poolName(name);
-    if (rule !== undefined) throw errors.invalidName('storage pool', name, rule);
+    checkName('storage pool', name, poolName);
     if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
   }
 

@@ -1,5 +1,5 @@
 // The objects that a project uses: its own, or those of the project default (`features.*`). Reads records only.
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { defaultProject, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
@@ -67,8 +67,7 @@ export interface ProjectNames {
 /** The project itself. Throws AppError notFound if there is none. */
 export function needProject(records: Pick<Records, 'projects'>, project: string): string {
   if (project === defaultProject) return project;
-  const entry = records.projects.get(project);
-  if (entry === undefined) throw errors.notFound('project', project);
+  const entry = mustFind(records.projects.get(project), 'project', project);
   if (entry.document.lifecycle !== 'ready')
     throw errors.unavailable(`The project ${project} is being renamed; try again`);
   return project;

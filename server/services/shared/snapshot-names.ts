@@ -1,7 +1,7 @@
 // Generates names of unnamed snapshots, and computes when a snapshot expires (real system section 19). Pure.
 import { never } from '../../api/schema/common-schemas.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import { renderPattern } from '../../api/container/snapshot-pattern.ts';
 import { isTimestamp } from '../../api/text/timestamp.ts';
@@ -51,8 +51,7 @@ export function sentExpiry(
 
 /** Throws AppError. Backups follow the rule of snapshots. */
 export function checkSnapshotName(name: string, kind = 'snapshot'): void {
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName(kind, name, rule);
+  checkName(kind, name, snapshotName);
 }
 
 /** The expiry by `snapshots.expiry`, counted from now. */

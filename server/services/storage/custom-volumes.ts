@@ -1,7 +1,7 @@
 // Custom volumes for sagas and use cases: finds ready ones, limits their size.
 import { isTrue } from '../../api/text/value-checks.ts';
 import { parseBytes } from '../../api/text/byte-size.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { LimitForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
@@ -18,8 +18,7 @@ export type VolumeSnapshots = readonly OwnedRecord<'volumeSnapshots'>[];
 
 export const refOf = (name: string): VolumeRef => ({ type: 'custom', name });
 export function readyVolume(records: Records, volume: VolumeId): VolumeDocument {
-  const document = records.volumes.get(volumeKey(volume))?.document;
-  if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
+  const document = mustFind(records.volumes.get(volumeKey(volume))?.document, 'storage volume', volumeKey(volume));
   if (document.lifecycle !== 'ready') throw errors.badRequest(`The storage volume ${volumeKey(volume)} is busy`);
   return document;
 }

@@ -12,7 +12,7 @@ import type {
   VolumeSource,
 } from '../../drivers/storage/driver.ts';
 import { poolDrivers } from '../../api/storage/pool.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { hint } from '../../api/text/nearest-word.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
@@ -124,9 +124,7 @@ export class Pools {
   }
 
   find(name: string): Entry<PoolDocument> {
-    const entry = this.#deps.records.pools.get(name);
-    if (entry === undefined) throw errors.notFound('storage pool', name);
-    return entry;
+    return mustFind(this.#deps.records.pools.get(name), 'storage pool', name);
   }
 
   /** Whether volume limits are effective in it; unknown pools are checked elsewhere. */

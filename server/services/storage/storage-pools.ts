@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PoolResources, PoolSpec, StorageDriver } from '../../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
@@ -49,8 +49,7 @@ export class StoragePools {
 
   async create(caller: Caller, body: StoragePoolCreate): Promise<void> {
     const { name } = body;
-    const rule = poolName(name);
-    if (rule !== undefined) throw errors.invalidName('storage pool', name, rule);
+    checkName('storage pool', name, poolName);
     const driver = this.#deps.pools.driver(body.driver);
     const sent = withServerSettings(this.#deps.records, body.driver, replaceConfig(body.config));
     const problems = validatePoolConfig(body.driver, sent);

@@ -1,6 +1,6 @@
 // Checks before every change of a volume: it exists and is custom, its config is valid, and no user of it runs.
 import type { ServiceParts } from '../shared/service-parts.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import { keysOf, type PoolDriver } from '../../api/storage/storage-config.ts';
 import { validateVolumeConfig } from '../../api/storage/validate-storage-config.ts';
@@ -90,7 +90,5 @@ export function findVolume(
   volume: VolumeId,
 ): VolumeDocument {
   pools.use(volume.pool);
-  const document = records.volumes.get(volumeKey(volume))?.document;
-  if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
-  return document;
+  return mustFind(records.volumes.get(volumeKey(volume))?.document, 'storage volume', volumeKey(volume));
 }

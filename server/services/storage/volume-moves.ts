@@ -1,6 +1,6 @@
 // Renames a custom volume, or moves it to another pool or project; updates the containers and profiles that use it.
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
@@ -84,8 +84,7 @@ export class VolumeMoves {
     findVolume(this.#deps, from);
     this.#deps.pools.use(to.pool);
     if (records.volumes.has(volumeKey(to))) throw errors.exists('storage volume', volumeKey(to));
-    const rule = volumeName(plainName(to.name));
-    if (rule !== undefined) throw errors.invalidName('storage volume', plainName(to.name), rule);
+    checkName('storage volume', plainName(to.name), volumeName);
     refuseLeavingUsers(records, from, to);
     const count = containersUsing(records, from).length + profilesUsing(records, from).length;
     if (count > maxUsers)

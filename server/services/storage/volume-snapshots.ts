@@ -1,6 +1,6 @@
 // Snapshots of custom volumes: the use cases of the API (real system section 10.3).
 import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -173,9 +173,7 @@ export class VolumeSnapshots {
 
   #volume(volume: VolumeId) {
     this.#deps.pools.use(volume.pool);
-    const document = this.#deps.records.volumes.get(volumeKey(volume))?.document;
-    if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
-    return document;
+    return mustFind(this.#deps.records.volumes.get(volumeKey(volume))?.document, 'storage volume', volumeKey(volume));
   }
 }
 

@@ -1,6 +1,6 @@
 // Storage volumes: the use cases of the API (spec 2.14, 4.12). Names of volumes are qualified names.
 import { randomUUID } from 'node:crypto';
-import { errors } from '../../api/errors.ts';
+import { errors, checkName } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -70,8 +70,7 @@ export class Volumes {
         `Volumes of type ${type} are made with what they belong to; only custom ones are made here`,
       );
     const volume: VolumeId = { pool, name: volumeIn(this.#deps.records, caller.project, body.name) };
-    const rule = volumeName(body.name);
-    if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
+    checkName('storage volume', body.name, volumeName);
     this.#deps.pools.use(pool);
     if (this.#deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
     const sourceName = body.source?.name ?? '';

@@ -1,6 +1,6 @@
 // Warnings: use cases of the API. Each member has its own; every member shows, acknowledges and deletes those of all.
 import type { ServiceParts } from '../shared/service-parts.ts';
-import { errors } from '../../api/errors.ts';
+import { errors, mustFind } from '../../api/errors.ts';
 import { readableNames } from '../../api/project/readable-names.ts';
 import { warningUrl, type Warning } from '../../api/server/warning.ts';
 import type { Cluster } from '../../membership/cluster.ts';
@@ -39,8 +39,11 @@ export class Warnings {
   }
 
   get(uuid: string): { readonly object: Warning; readonly etag: string } {
-    const object = this.list(undefined).find((warning) => warning.uuid === uuid);
-    if (object === undefined) throw errors.notFound('warning', uuid);
+    const object = mustFind(
+      this.list(undefined).find((warning) => warning.uuid === uuid),
+      'warning',
+      uuid,
+    );
     return { object, etag: etagOf.warning(object) };
   }
 

@@ -1,7 +1,7 @@
 // Moves a container to this member: its current member sends the files, and the last transaction makes it this member's.
 import { targetVolume } from '../../transfer/migration/container-target.ts';
 import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
-import { AppError, errors } from '../../../api/errors.ts';
+import { AppError, errors, mustFind } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Cluster } from '../../../membership/cluster.ts';
@@ -34,8 +34,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
   await cluster.readBarrier();
   const params = arrivalOf(deps, body);
   const { name, document, from, snapshots } = params;
-  const member = cluster.members.byNumber(from.member);
-  if (member === undefined) throw errors.notFound('container', body.name);
+  const member = mustFind(cluster.members.byNumber(from.member), 'container', body.name);
   return startMigration(deps, {
     description: 'Receiving container',
     resources: { containers: [containerUrl(name)] },
@@ -81,8 +80,7 @@ export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Op
 
 function arrivalOf(deps: MoveInDeps, body: ClusterArrival): ArriveParams {
   const { records } = deps;
-  const found = records.others.get('containers', body.name);
-  if (found === undefined) throw errors.notFound('container', plainName(body.name));
+  const found = mustFind(records.others.get('containers', body.name), 'container', plainName(body.name));
   if (found.document.uuid !== body.uuid || found.document.lifecycle !== 'ready')
     throw errors.conflict('container', plainName(body.name));
   const { name, member, modRev } = found;

@@ -1,6 +1,6 @@
 // Moves a container of this member to another one: sends its files, and removes what is left here once the other has it.
 import { type ContainerPost, isWithoutSnapshots } from '../../../api/container/container.ts';
-import { AppError, errors } from '../../../api/errors.ts';
+import { AppError, errors, checkName } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
@@ -160,8 +160,7 @@ export function destination(deps: MoveOutDeps, name: string, target: string, bod
   const pool = body.pool || document.pool;
   const project = needProject(records, body.project || projectOf(name));
   const to = qualifiedName(project, body.name || plainName(name));
-  const rule = containerName(plainName(to));
-  if (rule !== undefined) throw errors.invalidName('container', plainName(to), rule);
+  checkName('container', plainName(to), containerName);
   const named = cluster.members.get(target);
   if (named?.isHere === true)
     throw errors.badRequest(`The container ${plainName(name)} is on the member ${target} already`);

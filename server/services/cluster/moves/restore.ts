@@ -1,6 +1,6 @@
 // Restores this member after an evacuation: it takes containers again, those that moved away return, and those that ran run again.
 import type { ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
-import { AppError, errors } from '../../../api/errors.ts';
+import { AppError, errors, mustFind } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
@@ -71,8 +71,7 @@ async function fetch(
   force: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const member = cluster.members.byNumber(number);
-  if (member === undefined) throw errors.notFound('container', name);
+  const member = mustFind(cluster.members.byNumber(number), 'container', name);
   const { id } = await cluster.ask<Operation>(member, 'POST', '/internal/cluster/returns', { name, force }, signal);
   await successAt(cluster, member, id, signal);
   await cluster.needCurrent(`Whether the container ${name} is back`);

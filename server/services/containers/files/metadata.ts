@@ -1,6 +1,6 @@
 // Metadata and templates of containers (spec 2.8, 4.6): reads and changes what the image brought.
 import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
-import { errors } from '../../../api/errors.ts';
+import { errors, checkName } from '../../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../../shared/etag.ts';
@@ -108,8 +108,7 @@ export async function readMetadata(
 }
 
 function checkTemplateName(template: string): void {
-  const rule = templateNameRule(template);
-  if (rule !== undefined) throw errors.invalidName('template', template, rule);
+  checkName('template', template, templateNameRule);
 }
 
 const noTemplate = (name: string, template: string) => errors.notFound(`template of container ${name}`, template);

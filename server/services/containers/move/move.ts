@@ -1,6 +1,6 @@
 // Moves a stopped container into another pool or project of this server, under its name or another, as a saga.
 import { randomUUID } from 'node:crypto';
-import { errors } from '../../../api/errors.ts';
+import { errors, checkName } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
 import { containerName } from '../../../api/names.ts';
 import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
@@ -57,8 +57,7 @@ export function renameContainer(deps: MoveDeps, caller: Caller, name: string, ne
   const to = qualifiedName(projectOf(name), newName);
   readyContainer(deps.records, name);
   if (deps.records.isContainerName(to)) throw errors.exists('container', to);
-  const rule = containerName(newName);
-  if (rule !== undefined) throw errors.invalidName('container', newName, rule);
+  checkName('container', newName, containerName);
   refuseRunning(deps, name, 'renaming it');
   return deps.operations.start({
     description: 'Renaming container',
@@ -118,8 +117,7 @@ function targetOf(records: Records, from: ContainerLocation, body: ContainerPost
 function check(deps: MoveDeps, from: ContainerLocation, to: ContainerLocation): void {
   if (to.name !== from.name) {
     if (deps.records.isContainerName(to.name)) throw errors.exists('container', to.name);
-    const rule = containerName(plainName(to.name));
-    if (rule !== undefined) throw errors.invalidName('container', plainName(to.name), rule);
+    checkName('container', plainName(to.name), containerName);
   }
   if (deps.records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
   const isSameProject = projectOf(from.name) === projectOf(to.name);

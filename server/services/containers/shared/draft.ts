@@ -5,7 +5,7 @@ import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
 import { hasOwnHwaddr, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
-import { errors } from '../../../api/errors.ts';
+import { errors, checkName } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import type { Problem } from '../../../api/problem.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
@@ -85,8 +85,7 @@ export function newlyShared(
 export function freeName(records: Records, project: string, asked: string | undefined): string {
   const isTaken = (plain: string): boolean => records.isContainerName(qualifiedName(project, plain));
   const plain = asked === undefined || asked === '' ? generatedName(isTaken) : asked;
-  const rule = containerName(plain);
-  if (rule !== undefined) throw errors.invalidName('container', plain, rule);
+  checkName('container', plain, containerName);
   if (isTaken(plain)) throw errors.exists('container', plain);
   return qualifiedName(project, plain);
 }

@@ -1,6 +1,6 @@
 // Restores a snapshot: the container's files, config, devices and profiles (PUT with `restore`).
 import type { ContainerPut } from '../../../api/container/container.ts';
-import { errors } from '../../../api/errors.ts';
+import { errors, mustFind } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { logFailure } from '../../../lib/log.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
@@ -103,9 +103,7 @@ function findSnapshot(
   { uuid }: ContainerDocument,
   snapshot: string,
 ): SnapshotDocument {
-  const document = deps.records.snapshots.get(snapshotKey(uuid, snapshot))?.document;
-  if (document === undefined) throw errors.notFound('snapshot', `${name}/${snapshot}`);
-  return document;
+  return mustFind(deps.records.snapshots.get(snapshotKey(uuid, snapshot))?.document, 'snapshot', `${name}/${snapshot}`);
 }
 
 /** Restores only the server's keys of devices, of the image and of the files' owner: other current facts stay. */

@@ -2,7 +2,7 @@
 import type { Records } from '../../../records/records.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { namingProfile, type ProfileRename, moveNames } from '../rename.ts';
-import { errors } from '../../../api/errors.ts';
+import { errors, mustFind } from '../../../api/errors.ts';
 
 export function renameProfileSaga({ records }: { readonly records: Records }): Saga<ProfileRename> {
   const moveAll = async (from: string, to: string): Promise<void> => {
@@ -14,8 +14,7 @@ export function renameProfileSaga({ records }: { readonly records: Records }): S
     kind: 'profile-rename',
     onRestart: 'finish',
     begin: (changes, { name, to }) => {
-      const entry = records.profiles.get(name);
-      if (entry === undefined) throw errors.notFound('profile', name);
+      const entry = mustFind(records.profiles.get(name), 'profile', name);
       if (records.profiles.has(to)) throw errors.exists('profile', to);
       changes.require('profiles', name);
       changes.put('profiles', to, entry.document);

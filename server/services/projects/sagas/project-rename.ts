@@ -1,5 +1,5 @@
 // The saga that renames a project with its contents, on the host and in the records.
-import { errors } from '../../../api/errors.ts';
+import { errors, mustFind } from '../../../api/errors.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { Records } from '../../../records/records.ts';
@@ -24,8 +24,7 @@ export function renameProjectSaga(deps: Deps, check: () => void = () => {}): Sag
     kind: 'project-rename',
     onRestart: 'finish',
     begin(changes, { name, to }) {
-      const document = records.projects.get(name)?.document;
-      if (document === undefined) throw errors.notFound('project', name);
+      const document = mustFind(records.projects.get(name)?.document, 'project', name);
       if (document.lifecycle !== 'ready') throw errors.unavailable(`The project ${name} is being renamed; try again`);
       if (records.projects.has(to)) throw errors.exists('project', to);
       check();

@@ -1,6 +1,6 @@
 // Makes a custom volume of an uploaded backup: drafts its record from the backup, then runs a saga.
 import { randomUUID } from 'node:crypto';
-import { errors } from '../../../api/errors.ts';
+import { errors, checkName } from '../../../api/errors.ts';
 import { never } from '../../../api/schema/common-schemas.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -37,8 +37,7 @@ export function restoreVolumeBackup(
         'The backup is of a container: import it with lxc import, or gantry backup import without the name of a pool',
       );
     const plain = upload.name ?? index.name;
-    const rule = volumeName(plain);
-    if (rule !== undefined) throw errors.invalidName('storage volume', plain, rule);
+    checkName('storage volume', plain, volumeName);
     const volume: VolumeId = { pool, name: volumeIn(deps.records, caller.project, plain) };
     deps.pools.use(pool);
     if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
@@ -104,8 +103,7 @@ function draft(deps: RestoreDeps, volume: VolumeId, index: BackupIndex, saved: S
       lifecycle: 'ready',
     },
     snapshots: index.snapshots.map((snapshot) => {
-      const rule = snapshotName(snapshot);
-      if (rule !== undefined) throw errors.invalidName('snapshot', snapshot, rule);
+      checkName('snapshot', snapshot, snapshotName);
       const before = saved.snapshots.find((one) => one.name === snapshot);
       const { description = '', config = {}, createdAt = now, expiresAt = never.expires } = before ?? {};
       return {

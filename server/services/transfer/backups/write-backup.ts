@@ -1,7 +1,7 @@
 // Makes a backup: decides its contents from the records, then a saga writes the file and records it.
 import { rm, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errors } from '../../../api/errors.ts';
+import { mustFind } from '../../../api/errors.ts';
 import type { TreeRef } from '../../../drivers/storage/driver.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { SagaContext } from '../../../operations/saga.ts';
@@ -130,8 +130,7 @@ async function containerPacking(deps: WriteBackupDeps, name: string, document: B
 
 async function volumePacking(deps: WriteBackupDeps, id: VolumeId, backup: BackupDocument): Promise<Packing> {
   const document = readyVolume(deps.records, id);
-  const found = deps.records.pools.get(id.pool)?.document;
-  if (found === undefined) throw errors.notFound('storage pool', id.pool);
+  const found = mustFind(deps.records.pools.get(id.pool)?.document, 'storage pool', id.pool);
   const snapshots = oldestFirst(ownedBy(deps.records, 'volumeSnapshots', document.uuid), backup);
   const index = await renderVolumeIndex({
     name: plainName(id.name),
@@ -176,8 +175,7 @@ const oldestFirst = <D extends { readonly createdAt: string; readonly lifecycle:
 function contentOf(deps: WriteBackupDeps, container: string, document: BackupDocument): BackupContent {
   const entry = readyContainer(deps.records, container);
   const { pool, profiles, uuid, volume } = entry.document;
-  const found = deps.records.pools.get(pool)?.document;
-  if (found === undefined) throw errors.notFound('storage pool', pool);
+  const found = mustFind(deps.records.pools.get(pool)?.document, 'storage pool', pool);
   const snapshots = oldestFirst(snapshotsOf(deps.records, uuid), document);
   return {
     container: deps.view.render(entry),

@@ -1,6 +1,6 @@
 // Records of a container and its snapshots that arrive in a backup or from another server.
 import { randomUUID } from 'node:crypto';
-import { errors } from '../../../api/errors.ts';
+import { checkName } from '../../../api/errors.ts';
 import { snapshotName } from '../../../api/names.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
@@ -48,8 +48,7 @@ export function arrivingSnapshot(
   machine: Machine,
   { volume, ...facts }: Facts & Pick<SnapshotDocument, 'expiresAt'>,
 ): SnapshotEntry {
-  const rule = snapshotName(name);
-  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  checkName('snapshot', name, snapshotName);
   return { name, document: { v: 1, ...machine, ...facts, ...volumeCopy(volume), lifecycle: 'ready' } };
 }
 

@@ -1,7 +1,7 @@
 // The target of a custom volume's migration: creates the whole volume from the data of the source, or nothing.
 import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { randomUUID } from 'node:crypto';
-import { errors } from '../../../api/errors.ts';
+import { errors, checkName } from '../../../api/errors.ts';
 import type { VolumeMigrationOffer } from '../../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../../api/names.ts';
 import type { TargetVolume } from './streams.ts';
@@ -46,8 +46,7 @@ export function receiveVolume(
   const volume: VolumeId = { pool, name: volumeIn(deps.records, caller.project, body.name) };
   if (type !== 'custom')
     throw errors.invalid('storage volume', [{ path: 'type', message: 'must be custom: others come with their owner' }]);
-  const rule = volumeName(body.name);
-  if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
+  checkName('storage volume', body.name, volumeName);
   deps.pools.use(pool);
   if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
   if (isGiven(body.config)) checkedVolumeConfig(deps.pools, pool, replaceConfig(body.config));
@@ -107,8 +106,7 @@ function draft(
   const config = withPoolDefaults(deps.pools.use(volume.pool).pool.config, sent);
   const taken = body.source?.volume_only === true ? [] : snapshots;
   for (const { name } of taken) {
-    const rule = snapshotName(name);
-    if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+    checkName('snapshot', name, snapshotName);
   }
   return {
     volume,
