@@ -1,6 +1,5 @@
 // Wraps an error of the local file system as a CLI error that names the failed action and says why in words. Pure.
-import { exitCodes } from './exit-codes.ts';
-import { CliError } from './usage-error.ts';
+import { commandError } from './usage-error.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder on this machine',
@@ -17,5 +16,5 @@ const reasons: Readonly<Record<string, string>> = {
 export function localError(what: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return error;
   const reason = Object.hasOwn(reasons, String(error.code)) ? reasons[String(error.code)] : error.message;
-  return new CliError(`${what}: ${reason}`, exitCodes.error, error);
+  return commandError(`${what}: ${reason}`, error);
 }

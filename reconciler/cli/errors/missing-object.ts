@@ -1,8 +1,7 @@
 // Says which object a server does not have, and which command lists those that it has.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
-import { exitCodes } from './exit-codes.ts';
-import { CliError } from './usage-error.ts';
+import { commandError } from './usage-error.ts';
 
 /** For `catch` of a request about one object: throws a CliError instead of a 404, and other errors as they are. */
 export const refuseMissing =
@@ -10,5 +9,5 @@ export const refuseMissing =
   (error: unknown): never => {
     if (!isNotFound(error)) throw error;
     const list = kind === 'container' ? 'gantry list' : `gantry get ${kind}`;
-    throw new CliError(`${kind}/${name} does not exist: ${list} shows what there is`, exitCodes.error, error);
+    throw commandError(`${kind}/${name} does not exist: ${list} shows what there is`, error);
   };

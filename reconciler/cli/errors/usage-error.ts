@@ -10,6 +10,10 @@ export class CliError extends Error {
   }
 }
 
+/** A command that failed, for any reason without an exit code of its own. */
+export const commandError = (message: string, cause?: unknown): CliError =>
+  new CliError(message, exitCodes.error, cause);
+
 export const usageError = (message: string): CliError => new CliError(message, exitCodes.usage);
 
 /** The command took longer than --timeout. */

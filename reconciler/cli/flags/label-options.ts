@@ -11,10 +11,9 @@ import {
 import { mapOf } from '../../core/documents/json-values.ts';
 import { labelsOf, presentLabels, type Labels } from '../../core/documents/labels.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
 import type { HostOptions, SelectorOptions } from './host-flags.ts';
 import { planOptionsOf, type GuardOptions } from './plan-flags.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { type CliError, usageError, commandError } from '../errors/usage-error.ts';
 
 export function readSelector(flag: string, text: string): LabelSelector {
   const parsed = parseSelector(text);
@@ -59,7 +58,7 @@ export function planOptionsFor(options: SelectingOptions & GuardOptions, documen
 export function noneSelected(what: string, all: readonly Readonly<Record<string, string>>[]): CliError {
   const known = listLabels(all);
   const which = known === '' ? `no ${what} has labels` : `the labels are ${known}`;
-  return new CliError(`The selector matches no ${what}: ${which}`, exitCodes.error);
+  return commandError(`The selector matches no ${what}: ${which}`);
 }
 
 /** The selected objects; all without a selector. */

@@ -1,9 +1,8 @@
 // Selects the objects that a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
 import { parseAddress } from './parse-values.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { commandError } from '../errors/usage-error.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
 
 interface Named {
@@ -21,7 +20,7 @@ export function selectObjects<T extends Named>(
   const chosen = new Set<T>();
   for (const word of words) {
     const found = objects.filter(matcherOf(word));
-    if (found.length === 0) throw new CliError(`${word}: ${emptyMessage}${near(word, objects)}`, exitCodes.error);
+    if (found.length === 0) throw commandError(`${word}: ${emptyMessage}${near(word, objects)}`);
     for (const one of found) chosen.add(one);
   }
   return objects.filter((one) => chosen.has(one));

@@ -2,8 +2,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { commandError } from '../errors/usage-error.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -19,7 +18,7 @@ export async function readConfig<T>(
   const file = pathOf(env, name);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
-    throw new CliError(`cannot read ${file}: ${error.message}`, exitCodes.error, error);
+    throw commandError(`cannot read ${file}: ${error.message}`, error);
   });
   try {
     const read: unknown = JSON.parse(text);
@@ -27,7 +26,7 @@ export async function readConfig<T>(
     return parse(read);
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    throw new CliError(`${file} is not ${what} (${reason}): mend or delete it`, exitCodes.error, error);
+    throw commandError(`${file} is not ${what} (${reason}): mend or delete it`, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { printable } from '../../core/text/terminal-text.ts';
 import type { Command, Context } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { isApproved, type PlanFlagOptions, type RunOptions } from '../flags/plan-flags.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../errors/usage-error.ts';
 
 type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOptions, 'input'>;
 
@@ -19,7 +19,7 @@ export async function confirm(context: Context<ApprovalOptions>, question: strin
     throw usageError(`${what} needs approval: run in a terminal, or use --auto-approve`);
   }
   const answer = await ask(context, `\n${question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: `);
-  if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);
+  if (answer !== 'yes') throw commandError('Not approved: nothing was changed');
 }
 
 export function ask(context: Command, prompt: string): Promise<string> {

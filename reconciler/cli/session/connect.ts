@@ -9,7 +9,7 @@ import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { clientOptionsOf, flagNames, hostOf, type ConnectOptions } from './host.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../errors/usage-error.ts';
 
 /** Runs `work` with a client; with --embedded, a daemon runs until it ends. */
 export async function withClient<T>(
@@ -81,9 +81,8 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
         ? `${host} accepts connections but does not answer (${error.message}): see the log of that daemon`
         : `${error.message}${flags}`;
     if (isNotFound(error) && context.options.project !== undefined)
-      throw new CliError(
+      throw commandError(
         `${host} has no project ${context.options.project}: gantry get project shows what there is`,
-        exitCodes.error,
         error,
       );
     throw new CliError(text, exitCodes.unreachable, error);

@@ -1,7 +1,6 @@
 // Contexts: named servers with their connection settings, and the one that commands use when no flag or variable names a server.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { usageError, commandError } from '../errors/usage-error.ts';
 import { readConfig, writeConfig, type Env } from './config-file.ts';
 import type { ConnectOptions } from './host.ts';
 
@@ -48,7 +47,7 @@ export function neededContext({ contexts }: Contexts, name: string): ServerConte
     contexts.size === 0
       ? 'gantry context add NAME HOST makes one'
       : `the contexts are ${[...contexts.keys()].join(', ')}`;
-  throw new CliError(`there is no context ${name}${hint(name, contexts.keys())}: ${known}`, exitCodes.error);
+  throw commandError(`there is no context ${name}${hint(name, contexts.keys())}: ${known}`);
 }
 
 export interface ChosenServer<T> {

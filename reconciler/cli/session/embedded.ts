@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ServerContents } from '../../../server/api/server/server-contents.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { CliError, commandError } from '../errors/usage-error.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface EmbeddedDaemon {
@@ -83,6 +83,6 @@ export async function startDryRunDaemon(
     return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
   } catch (cause) {
     const why = reasonOf(cause);
-    throw new CliError(`--dry-run=server: the copy of the daemon did not start: ${why}`, exitCodes.error, cause);
+    throw commandError(`--dry-run=server: the copy of the daemon did not start: ${why}`, cause);
   }
 }

@@ -3,7 +3,6 @@ import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { LiveData } from '../../manifest/terraform/load-with-data.ts';
 import type { Loaded, LoadInput } from '../../manifest/load-contract.ts';
 import type { Context } from './context.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
 import type { ConnectOptions } from './host.ts';
 import { inputFiles } from './input-files.ts';
 import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
@@ -11,7 +10,7 @@ import { objectSelector } from '../flags/label-options.ts';
 import type { ManifestOptions } from '../flags/manifest-flags.ts';
 import { parsePairs } from '../flags/parse-values.ts';
 import { planOptionsOf, type GuardOptions } from '../flags/plan-flags.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { commandError } from '../errors/usage-error.ts';
 import { withClient } from './connect.ts';
 
 /** Options that decide which documents are loaded. */
@@ -86,6 +85,6 @@ async function askServer(context: Context<ConnectOptions>, requests: Parameters<
 export function throwOnErrors(diagnostics: readonly Diagnostic[], paths: readonly string[]): void {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   if (errors > 0) {
-    throw new CliError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`, exitCodes.error);
+    throw commandError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`);
   }
 }

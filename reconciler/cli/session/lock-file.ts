@@ -6,8 +6,7 @@ import { parsePins, pinsText, type Pins } from '../../manifest/image-pins.ts';
 import type { Context } from './context.ts';
 import type { Options } from '../flags/flag.ts';
 import type { lockFileFlag } from '../flags/manifest-flags.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
+import { usageError, commandError } from '../errors/usage-error.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 type LockFileContext = Context<Options<typeof lockFileFlag>>;
@@ -35,7 +34,7 @@ export async function readPins(
   try {
     return parsePins(path, text);
   } catch (error) {
-    throw new CliError(reasonOf(error), exitCodes.error, error);
+    throw commandError(reasonOf(error), error);
   }
 }
 
@@ -47,6 +46,6 @@ export async function writePins(path: string, pins: Pins): Promise<void> {
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
-    throw new CliError(`Cannot write ${path}: ${reasonOf(error)}`, exitCodes.error, error);
+    throw commandError(`Cannot write ${path}: ${reasonOf(error)}`, error);
   }
 }

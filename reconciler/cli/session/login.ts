@@ -2,7 +2,7 @@
 import type { BearerSource } from '../../../server/client/transport/transport.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { CliError, commandError } from '../errors/usage-error.ts';
 import { readLogin, writeLogin, type Login } from './login-file.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -45,7 +45,7 @@ export async function logIn(
     return await oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw new CliError(`The login at ${issuer} failed: ${errorCodeOf(error)}`, exitCodes.error, error);
+    throw commandError(`The login at ${issuer} failed: ${errorCodeOf(error)}`, error);
   }
 }
 

@@ -9,14 +9,13 @@ import type { WholeClient } from '../../engine/observe/observe-all.ts';
 import type { MadePlan, PlanRequest } from '../../engine/runs/make-plan.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import type { Context } from './context.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { planOptionsFor } from '../flags/label-options.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { setPlaceOf } from './place.ts';
 import { readPins } from './lock-file.ts';
 import { setNameOf } from '../flags/set-name.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { commandError } from '../errors/usage-error.ts';
 import type { LoadOptions } from './load-set.ts';
 
 /** Options that decide how the documents are planned. */
@@ -73,7 +72,7 @@ export async function planOf(
   const { diagnostics } = made.plan;
   await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));
   if (diagnostics.some(({ severity }) => severity === 'error'))
-    throw new CliError('Cannot plan until these errors are corrected', exitCodes.error);
+    throw commandError('Cannot plan until these errors are corrected');
   requireSound(made);
   return written === undefined ? made : { ...made, revision: { written, paths: files } };
 }

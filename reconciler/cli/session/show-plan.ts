@@ -1,9 +1,8 @@
 // Prints a plan as text or JSON.
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Context } from './context.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { commandError } from '../errors/usage-error.ts';
 
 export async function printPlan(
   context: Context<PlanFlagOptions>,
@@ -30,5 +29,5 @@ export async function printPlan(
 export async function refuseChanges({ options }: Context<PlanFlagOptions>, plan: Plan): Promise<void> {
   if (options.expectNoChanges !== true) return;
   const { hasDifferences } = await import('../../core/plan/summary.ts');
-  if (hasDifferences(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);
+  if (hasDifferences(plan)) throw commandError('There are changes, and --expect-no-changes was given');
 }

@@ -7,7 +7,7 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { TrustJoinOptions } from './access-verbs.ts';
 import { isThere } from '../../../../server/lib/shared/missing-files.ts';
@@ -24,7 +24,7 @@ export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) =
   const text = given === '-' ? await textOf(context.io.stdin) : given;
   const token = decodeTrustToken(text);
   if (token === undefined) throw usageError('The token is not one of gantry trust add: it must be copied whole');
-  if (token.addresses.length === 0) throw new CliError('The token names no address of its server', exitCodes.error);
+  if (token.addresses.length === 0) throw commandError('The token names no address of its server');
   const pair = await pairAt(context, clientCert, clientKey);
   const address = await joinAt(context, token, text.trim(), pair);
   const host = { address, client_cert: clientCert, client_key: clientKey, server_cert: token.fingerprint };

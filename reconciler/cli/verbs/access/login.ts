@@ -3,8 +3,7 @@ import { createClient, type Client } from '../../../../server/client/client.ts';
 import { parseEndpoint, renderEndpoint } from '../../../../server/client/transport/host-endpoint.ts';
 import { prefixedHeader } from '../../../../server/client/transport/reply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Command, Run } from '../../session/context.ts';
 import { serverOptions } from '../../session/contexts.ts';
 import { clientOptionsOf } from '../../session/host.ts';
@@ -62,7 +61,7 @@ async function issuerOf(
     body.on('error', () => {}).destroy();
     const [issuer, clientId] = [prefixedHeader(headers, 'oidc-issuer'), prefixedHeader(headers, 'oidc-clientid')];
     if (issuer === undefined || clientId === undefined)
-      throw new CliError(`${host} has no issuer to log in at: it lacks oidc.issuer or oidc.client.id`, exitCodes.error);
+      throw commandError(`${host} has no issuer to log in at: it lacks oidc.issuer or oidc.client.id`);
     return { issuer, clientId, audience: prefixedHeader(headers, 'oidc-audience') };
   });
 }

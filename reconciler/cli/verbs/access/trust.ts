@@ -5,8 +5,7 @@ import { encodeTrustToken } from '../../../../server/api/server/trust-token.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
@@ -39,11 +38,7 @@ function tokenOf({ metadata }: Operation): MadeToken {
   const { secret, fingerprint, addresses, request, expiresAt } = metadata ?? {};
   const name = typeof request === 'object' && request !== null && 'name' in request ? request.name : undefined;
   const isWhole = typeof secret === 'string' && typeof fingerprint === 'string' && typeof name === 'string';
-  if (!isWhole)
-    throw new CliError(
-      'The server made no token: it does not know the API extension certificate_token',
-      exitCodes.error,
-    );
+  if (!isWhole) throw commandError('The server made no token: it does not know the API extension certificate_token');
   const known = Array.isArray(addresses) ? addresses.filter((address) => typeof address === 'string') : [];
   const expires = typeof expiresAt === 'string' ? { expires_at: expiresAt } : {};
   return {
@@ -91,18 +86,14 @@ async function chosen(client: Client, words: readonly string[], signal: AbortSig
       named.length > 0 ? named : all.filter(({ fingerprint }) => word !== '' && fingerprint.startsWith(word));
     const [certificate, second] = found;
     if (certificate === undefined)
-      throw new CliError(
+      throw commandError(
         `The certificate ${word} is not trusted there${hint(
           word,
           all.map(({ name }) => name),
         )}`,
-        exitCodes.error,
       );
     if (second === undefined) return certificate;
     const fingerprints = found.map(({ fingerprint }) => fingerprint.slice(0, 12)).join(', ');
-    throw new CliError(
-      `${word} fits ${found.length} certificates: give one of the fingerprints ${fingerprints}`,
-      exitCodes.error,
-    );
+    throw commandError(`${word} fits ${found.length} certificates: give one of the fingerprints ${fingerprints}`);
   });
 }

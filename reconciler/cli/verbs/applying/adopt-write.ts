@@ -3,10 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../../core/documents/document.ts';
 import type { Context } from '../../session/context.ts';
 import type { AdoptOptions } from './applying-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { observeWhole, type ReadClient } from '../../session/plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 
 export interface AdoptionFile {
   /** File to create; it must not exist. */
@@ -35,14 +34,11 @@ export async function writeUndeclared(
     (address) => !declared.has(address) && !declarable.some(({ exported }) => exported.address === address),
   );
   if (missing.length > 0)
-    throw new CliError(
-      `${missing.join(', ')}: not found on the server, or not declarable in a manifest`,
-      exitCodes.error,
-    );
+    throw commandError(`${missing.join(', ')}: not found on the server, or not declarable in a manifest`);
   const text = parts.map((part) => part.text).join('');
   await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'EEXIST' ? 'it already exists' : error.message;
-    throw new CliError(`cannot write ${path}: ${why}`, exitCodes.error, error);
+    throw commandError(`cannot write ${path}: ${why}`, error);
   });
   context.note(`Wrote ${declarable.length} ${declarable.length === 1 ? 'document' : 'documents'} to ${path}`);
   for (const why of refused) context.note(`Warning: left out: ${why}`);

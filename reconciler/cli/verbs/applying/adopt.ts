@@ -14,7 +14,7 @@ import { loadSet } from '../../session/load-set.ts';
 import { planOf, type SetPlan } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import { carryOut } from './carry-out.ts';
 import { writeUndeclared } from './adopt-write.ts';
 
@@ -26,7 +26,7 @@ export const adopt: Run<AdoptOptions> = async (context, words) => {
     const strange = [...(wanted ?? [])].filter((address) => !known.has(address) && !isAliasOf(address, loaded));
     if (strange.length > 0) {
       const remedy = 'write them with gantry export, or let adopt do so with --write FILE.yaml';
-      throw new CliError(`No manifest declares ${strange.join(', ')}: ${remedy}`, exitCodes.error);
+      throw commandError(`No manifest declares ${strange.join(', ')}: ${remedy}`);
     }
     const { planAdoption } = await import('../../../core/adoption/adopt.ts');
     const planned = await planOf(context, client, loaded, 'apply');
@@ -118,7 +118,7 @@ export const release: Run<ReleaseOptions> = async (context, words) => {
     const observed = await observe(client, context.stop, context.options.project);
     const owner = ownerOf(set, observed);
     const owned = ownedOf(observed, owner);
-    if (owned.length === 0) throw new CliError(`The set ${set} owns nothing here`, exitCodes.error);
+    if (owned.length === 0) throw commandError(`The set ${set} owns nothing here`);
     const named = selectObjects(words, owned, `the set ${set} owns no such object`);
     const labelled = ({ kind, name }: (typeof named)[number]): Labels =>
       labelsOf(coreKind(kind).live(observed, name)?.object ?? {});

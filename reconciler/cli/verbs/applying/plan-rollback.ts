@@ -17,7 +17,7 @@ import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { placeOf } from '../../session/place.ts';
 import { planOf, type SetPlan } from '../../session/plan.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import { resume } from '../../session/resume.ts';
 
 /** A number, or the text of a commit or message. */
@@ -68,9 +68,8 @@ async function refuseForeign(context: Context<RollbackOptions>, client: Client, 
     if (error instanceof ClientError && error.status === 403) return;
     throw error;
   }
-  throw new CliError(
+  throw commandError(
     `The revisions of the set ${revisions.set} were written by clients of its project, and this client has more rights than they: roll back with a client of the project, or apply manifests`,
-    exitCodes.error,
   );
 }
 
@@ -94,7 +93,7 @@ function previous({ all, set }: Revisions, isHere: (revision: Revision) => boole
     );
   const why =
     own.length < 2 ? 'there is no revision before this one' : 'no earlier revision succeeded with other documents';
-  throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${set})`, exitCodes.error);
+  throw commandError(`Nothing to roll back to: ${why} (gantry history --set ${set})`);
 }
 
 const othersOf = ({ options }: Context<RollbackOptions>): SetPlace['others'] =>
@@ -158,9 +157,8 @@ function filledSecrets(
     commit === undefined
       ? 'Pass manifests that have them with -f'
       : `Pass manifests that have them with -f, or apply the manifests of commit ${commit}`;
-  throw new CliError(
+  throw commandError(
     `Revision ${number} holds no secrets, and these values on the server have changed:${list}\n${remedy}`,
-    exitCodes.error,
   );
 }
 
@@ -192,18 +190,12 @@ async function load(
   const loaded = await loadWritten(number, written, input, known, context.stop);
   await context.diagnostics(loaded.diagnostics);
   if (loaded.diagnostics.some(({ severity }) => severity === 'error'))
-    throw new CliError(
-      `Cannot roll back to revision ${number}: something it needs is gone or no longer allowed`,
-      exitCodes.error,
-    );
+    throw commandError(`Cannot roll back to revision ${number}: something it needs is gone or no longer allowed`);
   const others = written.filter(({ address, fingerprint }) => {
     const now = loaded.documents.find((document) => document.address === address)?.files?.fingerprint;
     return fingerprint !== undefined && now !== undefined && now !== fingerprint;
   });
   if (others.length === 0) return loaded;
   const list = others.map(({ address, fingerprint = '' }) => `\n  ${address}: ${fingerprint}`).join('');
-  throw new CliError(
-    `The server no longer has images of revision ${number}, and their files have changed:${list}`,
-    exitCodes.error,
-  );
+  throw commandError(`The server no longer has images of revision ${number}, and their files have changed:${list}`);
 }

@@ -14,10 +14,9 @@ import type { NotesConfig } from '../../../engine/notes/notes.ts';
 import { readNotes } from '../../../engine/notes/set-notes.ts';
 import type { Context } from '../../session/context.ts';
 import type { HistoryOptions } from './applying-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export interface Revisions {
@@ -60,16 +59,15 @@ export function revisionAt({ all, set }: Revisions, number: number): Revision {
   const [first, last] = [all[0]?.number, all.at(-1)?.number];
   const known =
     first === undefined ? 'it has none' : first === last ? `it has ${first}` : `it has ${first} to ${String(last)}`;
-  throw new CliError(`The set ${set} has no revision ${number}: ${known} (gantry history)`, exitCodes.error);
+  throw commandError(`The set ${set} has no revision ${number}: ${known} (gantry history)`);
 }
 
 /** The newest successful revision with this commit or message. */
 export function revisionNamed({ all, set }: Revisions, text: string): Revision {
   const found = all.findLast((one) => one.outcome === 'done' && one.mode === 'apply' && isNamed(text)(one));
   if (found !== undefined) return found;
-  throw new CliError(
+  throw commandError(
     `The set ${set} has no revision with the commit or message ${JSON.stringify(text)} that succeeded (gantry history)`,
-    exitCodes.error,
   );
 }
 
@@ -77,16 +75,16 @@ export function revisionNamed({ all, set }: Revisions, text: string): Revision {
 export function documentsOf({ config, set }: Revisions, revision: Revision): readonly WrittenDocument[] {
   const { number, documents, mode, commit } = revision;
   const elsewhere = commit === undefined ? '' : `; its manifests were at commit ${commit}`;
-  if (mode === 'destroy') throw new CliError(`Revision ${number} is a destroy: it has no documents`, exitCodes.error);
+  if (mode === 'destroy') throw commandError(`Revision ${number} is a destroy: it has no documents`);
   const text = documents === undefined ? undefined : documentsText(config, set, documents);
   if (documents === undefined || text === undefined) {
     const why = `The documents of revision ${number} were dropped to make room for newer ones`;
-    throw new CliError(`${why}${elsewhere}`, exitCodes.error);
+    throw commandError(`${why}${elsewhere}`);
   }
   try {
     return unpackDocuments(text, documents);
   } catch (error) {
     const why = reasonOf(error);
-    throw new CliError(`The documents of revision ${number} are damaged (${why})${elsewhere}`, exitCodes.error, error);
+    throw commandError(`The documents of revision ${number} are damaged (${why})${elsewhere}`, error);
   }
 }

@@ -19,7 +19,7 @@ import { type RollbackSource, planRollback, readRollbackSource, wantedRevision }
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { type FleetRevision, namedInFleet, previousOfFleet } from '../../../core/history/fleet-revision.ts';
 import { readRevisions } from './revisions.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { eachHost } from '../../hosts/each-host.ts';
 import { hostsToAsk } from '../../hosts/ask-hosts.ts';
 import { type LoadedHost, loadHosts, showDiagnostics } from '../../hosts/load-hosts.ts';
@@ -121,9 +121,8 @@ async function chooseRevision(
   );
   const choice = wanted === undefined ? previousOfFleet(histories) : namedInFleet(histories, wanted);
   if (choice === undefined && wanted !== undefined && histories.length > 0) {
-    throw new CliError(
+    throw commandError(
       `No host has a revision with the commit or message ${JSON.stringify(wanted)} that succeeded (gantry history --hosts)`,
-      exitCodes.error,
     );
   }
   if (choice === undefined) return undefined;
@@ -136,7 +135,7 @@ function numberOn(host: Host, { title, numbers }: FleetRevision): number {
   const number = numbers.get(host.name);
   if (number !== undefined) return number;
   const advice = 'name another commit or message, leave the host out with --host, or as it is with --keep-going';
-  throw new CliError(`${host.name} has no revision of ${title} that succeeded: ${advice}`, exitCodes.error);
+  throw commandError(`${host.name} has no revision of ${title} that succeeded: ${advice}`);
 }
 
 function noteRevision(own: Output, back: RollbackSource | undefined): void {

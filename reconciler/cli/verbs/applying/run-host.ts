@@ -13,7 +13,7 @@ import { stateDirectory } from '../../../engine/runs/journal.ts';
 import type { Host } from '../../../manifest/hosts-file.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { parseCount, parseDuration } from '../../flags/parse-values.ts';
 import { planOptionsOf } from '../../flags/plan-flags.ts';
 import { setNameOf } from '../../flags/set-name.ts';
@@ -117,9 +117,8 @@ export class RunHost {
   check(documents: readonly Document[]): void {
     const named = setNameOf({ ...this.context.options, project: undefined }, documents);
     if (named !== this.#deps.set)
-      throw new CliError(
+      throw commandError(
         `the manifests name the set ${named} now, and this run keeps ${this.#deps.set}: start it again`,
-        exitCodes.error,
       );
   }
 

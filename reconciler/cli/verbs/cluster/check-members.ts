@@ -3,15 +3,12 @@ import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, commandError } from '../../errors/usage-error.ts';
 
 /** Throws CliError when the server is not in a cluster. */
 export async function checkClustered(client: Client, signal: AbortSignal): Promise<void> {
   if ((await client.cluster.get(signal)).enabled) return;
-  throw new CliError(
-    `${client.host} is not part of a cluster: gantry cluster bootstrap NAME makes one of it`,
-    exitCodes.error,
-  );
+  throw commandError(`${client.host} is not part of a cluster: gantry cluster bootstrap NAME makes one of it`);
 }
 
 /** Throws CliError for names that no member of the cluster has. */
@@ -20,9 +17,8 @@ export async function checkMembers(client: Client, names: readonly string[], sig
   const members = (await client.cluster.members(signal)).map(({ server_name: name }) => name);
   const wrong = names.find((name) => !members.includes(name));
   if (wrong === undefined) return;
-  throw new CliError(
+  throw commandError(
     `The cluster has no member ${wrong}${hint(wrong, members)}: its members are ${members.join(', ')}`,
-    exitCodes.error,
   );
 }
 

@@ -2,8 +2,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { decodeJoinToken, encodeJoinToken } from '../../../../server/api/cluster/join-token.ts';
 import type { Operation } from '../../../../server/api/operation.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
@@ -77,7 +76,7 @@ function tokenOf({ metadata }: Operation): {
   const { serverName, secret, fingerprint, addresses, expiresAt } = metadata ?? {};
   const isWhole = typeof serverName === 'string' && typeof secret === 'string' && typeof fingerprint === 'string';
   if (!isWhole || !Array.isArray(addresses))
-    throw new CliError('The server made no token: its answer lacks the name, secret or addresses', exitCodes.error);
+    throw commandError('The server made no token: its answer lacks the name, secret or addresses');
   const known = addresses.filter((address) => typeof address === 'string');
   const expires = typeof expiresAt === 'string' ? expiresAt : '';
   const parts = { server_name: serverName, fingerprint, addresses: known, secret, expires_at: expires };

@@ -16,7 +16,7 @@ import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, commandError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
@@ -83,10 +83,7 @@ export const exportBackup: Run<HostOptions> = async (
       const written = file === '-' ? await toStdout(context, body) : await toFile(context, body, file);
       if (sizeBytes !== undefined && written !== sizeBytes) {
         if (file !== '-') await rm(file, { force: true });
-        throw new CliError(
-          `The backup ${container}/${name} was cut off: received ${written} of ${sizeBytes} bytes`,
-          exitCodes.error,
-        );
+        throw commandError(`The backup ${container}/${name} was cut off: received ${written} of ${sizeBytes} bytes`);
       }
       if (file !== '-') context.out(file);
     } finally {

@@ -1,9 +1,8 @@
 // `NAME/path` on the command line, and the errors that all file commands share.
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 
 export interface FileAddress {
   readonly container: string;
@@ -36,7 +35,7 @@ export async function refuse(client: Client, error: unknown, address: string): P
   const { container } = parseFileAddress(address);
   if (isNotFound(error)) await client.get('container', container).catch(refuseMissing('container', container));
   const words = error.message.replace(/^[A-Z]+ \S+: /, '');
-  throw new CliError(words.includes('/') ? words : `${address}: ${words}`, exitCodes.error, error);
+  throw commandError(words.includes('/') ? words : `${address}: ${words}`, error);
 }
 
 /** Last part of a path; empty for `/`. */

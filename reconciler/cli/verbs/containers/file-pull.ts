@@ -6,11 +6,10 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import type { FilePullOptions } from './container-verbs.ts';
 import { localError } from '../../errors/local-error.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { baseName, below, refuse, parseFileAddress } from './file-address.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -41,11 +40,11 @@ async function readThrough(files: Files, path: string, signal: AbortSignal): Pro
     if (entry.type !== 'symlink') return entry;
     at = entry.target.startsWith('/') ? entry.target : below(dirname(at), entry.target);
   }
-  throw new CliError(`${path} goes through more than ${maxLinks} symbolic links`, exitCodes.error);
+  throw commandError(`${path} goes through more than ${maxLinks} symbolic links`);
 }
 
 async function toStdout(context: Command, entry: FileEntry, source: string): Promise<void> {
-  if (entry.type !== 'file') throw new CliError(`${source} is a directory`, exitCodes.error);
+  if (entry.type !== 'file') throw commandError(`${source} is a directory`);
   await pipeline(entry.body, context.io.raw.stdout, { end: false, signal: context.stop });
 }
 
@@ -60,7 +59,7 @@ interface Pull {
 async function toDisk(context: Command, files: Files, pull: Pull): Promise<void> {
   const { entry, path, source, isRecursive } = pull;
   if (entry.type === 'directory' && !isRecursive) {
-    throw new CliError(`${source} is a directory: give --recursive to copy all of it`, exitCodes.error);
+    throw commandError(`${source} is a directory: give --recursive to copy all of it`);
   }
   const isInto =
     pull.target.endsWith('/') || ((await stat(pull.target).catch(() => undefined))?.isDirectory() ?? false);
@@ -74,10 +73,10 @@ async function copy(context: Command, files: Files, entry: FileEntry, path: stri
   if (entry.type === 'symlink') return linkLocal(entry.target, target);
   await makeFolder(target);
   // A listing may name an entry twice, first as a link to another place.
-  if (!(await lstat(target)).isDirectory()) throw new CliError(`${target} is not a directory`, exitCodes.error);
+  if (!(await lstat(target)).isDirectory()) throw commandError(`${target} is not a directory`);
   for (const name of [...new Set(entry.names)].toSorted()) {
     if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) {
-      throw new CliError(`${path} has an entry with the impossible name ${JSON.stringify(name)}`, exitCodes.error);
+      throw commandError(`${path} has an entry with the impossible name ${JSON.stringify(name)}`);
     }
     const inner = below(path, name);
     const child = await files.read(inner, context.stop).catch((error: unknown) => {

@@ -6,11 +6,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { discard, readIfThere } from '../../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
 import { counted, type OnSent } from '../../../../server/client/files/counted.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import type { FilePushOptions } from './container-verbs.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { below, refuse, idOption, modeOption, parseFileAddress } from './file-address.ts';
 import { localError } from '../../errors/local-error.ts';
 
@@ -57,9 +56,9 @@ async function lookAt(source: string, isRecursive: boolean): Promise<Stats> {
     throw localError(`Cannot read ${source}`, error);
   });
   if (found.isDirectory() && !isRecursive) {
-    throw new CliError(`${source} is a directory: give --recursive to copy all of it`, exitCodes.error);
+    throw commandError(`${source} is a directory: give --recursive to copy all of it`);
   }
-  if (!found.isDirectory() && !found.isFile()) throw new CliError(`${source} is not a file`, exitCodes.error);
+  if (!found.isDirectory() && !found.isFile()) throw commandError(`${source} is not a file`);
   return found;
 }
 

@@ -4,7 +4,6 @@ import { applyExpiry, parseExpiry } from '../../../../server/api/container/snaps
 import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -13,7 +12,7 @@ import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 interface SnapshotAddress {
@@ -159,9 +158,7 @@ export async function readSnapshots(
 const missing =
   ({ container, snapshot }: SnapshotAddress) =>
   (error: unknown): never => {
-    throw isNotFound(error)
-      ? new CliError(`Snapshot ${snapshot} of container ${container} not found`, exitCodes.error, error)
-      : error;
+    throw isNotFound(error) ? commandError(`Snapshot ${snapshot} of container ${container} not found`, error) : error;
   };
 
 const pathOf = (container: string, ...rest: readonly string[]): string =>

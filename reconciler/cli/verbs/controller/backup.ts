@@ -1,8 +1,7 @@
 // `gantry controller backup` and `restore`: write the state of a controller to one file, and read it back.
 import { resolve } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
 import type { Context, Run } from '../../session/context.ts';
 import type { ControllerOptions } from './controller-verbs.ts';
@@ -32,11 +31,11 @@ async function configOf(context: Context<ControllerOptions>) {
   const { config, diagnostics } = await readConfig(file, context.stop);
   await context.diagnostics(diagnostics);
   throwOnErrors(diagnostics, [file]);
-  if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
+  if (config === undefined) throw commandError(`${file} cannot be read`);
   return config;
 }
 
 const done = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    throw new CliError(reasonOf(error), exitCodes.error, error);
+    throw commandError(reasonOf(error), error);
   });

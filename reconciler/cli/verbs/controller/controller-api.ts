@@ -5,7 +5,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/contract/index.ts';
 import type { Context } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import type { ApiOptions } from './controller-verbs.ts';
 
 export interface ControllerApi {
@@ -55,7 +55,7 @@ export async function openApi({ options, io, stop }: Context<ApiOptions>): Promi
     if (statusCode < 300) return value as T;
     const message = (value as Failure | undefined)?.error?.message ?? `it answered ${statusCode}`;
     const hint = statusCode === 401 || statusCode === 403 ? ' (--token-file)' : '';
-    throw new CliError(`The controller at ${base} refuses: ${message}${hint}`, exitCodes.error);
+    throw commandError(`The controller at ${base} refuses: ${message}${hint}`);
   };
   return {
     get: (path) => call('GET', path),
@@ -108,7 +108,7 @@ export function setIn({ sets }: Overview, set: string): SetStatus {
   const found = sets.find(({ name }) => name === set);
   if (found !== undefined) return found;
   const known = sets.map(({ name }) => name).join(', ');
-  throw new CliError(`The controller has no set ${set}: it has ${known}`, exitCodes.error);
+  throw commandError(`The controller has no set ${set}: it has ${known}`);
 }
 
 function baseOf(text: string): string {

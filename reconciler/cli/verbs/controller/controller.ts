@@ -2,8 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { printable } from '../../../core/text/terminal-text.ts';
 import type { LogLine } from '../../../controller/contract/index.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
 import type { Run, Output } from '../../session/context.ts';
@@ -16,7 +15,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
   const { config, diagnostics } = await readConfig(file, context.stop);
   await context.diagnostics(diagnostics);
   throwOnErrors(diagnostics, [file]);
-  if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
+  if (config === undefined) throw commandError(`${file} cannot be read`);
   const [{ startEngine }, { Hub }, { openTraces }] = await Promise.all([
     import('../../../controller/start.ts'),
     import('../../../controller/hub.ts'),
@@ -31,7 +30,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
   await context.diagnostics(started.diagnostics);
   throwOnErrors(started.diagnostics, [file]);
   const { engine } = started;
-  if (engine === undefined) throw new CliError(`${file} cannot be started`, exitCodes.error);
+  if (engine === undefined) throw commandError(`${file} cannot be started`);
   try {
     const { listenFor } = await import('../../../controller/serve.ts');
     const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
@@ -56,7 +55,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
 /** Reports unusable files, addresses and state as mistakes of the configuration. */
 const opened = <T>(opening: Promise<T>, what: string): Promise<T> =>
   opening.catch((error: unknown) => {
-    throw new CliError(`${what}: ${reasonOf(error)}`, exitCodes.error, error);
+    throw commandError(`${what}: ${reasonOf(error)}`, error);
   });
 
 function print(context: Output, { at, level, message, set, host, source }: LogLine): void {

@@ -11,7 +11,7 @@ import type {
 } from '../../../controller/contract/index.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
@@ -126,8 +126,7 @@ export const showDiff: Run<DiffOptions> = (context, [set = '', address]) =>
       const { on } = context.options;
       const objects = await objectsOf(api, set, on);
       const named = objects.filter((object) => address === undefined || object.address === address);
-      if (address !== undefined && named.length === 0)
-        throw new CliError(`The set ${set} has no ${address}`, exitCodes.error);
+      if (address !== undefined && named.length === 0) throw commandError(`The set ${set} has no ${address}`);
       const apart = named.filter(({ status }) => status !== 'synced');
       const isText = !context.isJson && formatOf(context.options.output, ['text', 'json']) === 'text';
       const details = await detailsOf(api, set, isText ? apart.slice(0, maxDetails) : apart);

@@ -5,8 +5,7 @@ import { problemText } from '../../../controller/sets/load-revision.ts';
 import type { LogLine } from '../../../controller/contract/index.ts';
 import type { Manifests } from '../../../controller/viewer/host-viewer.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { withClient } from '../../session/connect.ts';
@@ -55,7 +54,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       log: hub.httpLog,
       pageDirectory,
     }).catch((error: unknown) => {
-      throw new CliError(`the page cannot be served: ${(error as Error).message}`, exitCodes.error, error);
+      throw commandError(`the page cannot be served: ${(error as Error).message}`, error);
     });
     try {
       const running = viewer.run(stop);

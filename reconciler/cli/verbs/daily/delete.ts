@@ -1,6 +1,6 @@
 // `gantry delete NAME...|KIND/NAME...`: deletes live objects. Asks first if a set declares them, and says what its next apply does.
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, commandError } from '../../errors/usage-error.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { Context } from '../../session/context.ts';
 import type { DeleteOptions } from './daily-verbs.ts';
@@ -46,10 +46,9 @@ function refuseProtected(targets: readonly Target[]): void {
 function refuseRunning(targets: readonly Target[]): void {
   const running = targets.find(({ status }) => status !== undefined && status !== 'Stopped');
   if (running === undefined) return;
-  throw new CliError(
+  throw commandError(
     `${addressOf(running)} is ${running.status?.toLowerCase() ?? ''}: nothing was deleted. ` +
       `Stop it first (gantry stop ${running.name}), or use --force`,
-    exitCodes.error,
   );
 }
 

@@ -14,7 +14,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { isNote } from '../../../core/ownership/owner-records.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, commandError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
@@ -109,15 +109,12 @@ function refuseUnknown({ kind, address, live }: LiveObject, edited: Fields): voi
     ({ code, path }) => code === 'unknownMember' && path !== 'kind' && !Object.hasOwn(live, path),
   );
   if (unknown !== undefined)
-    throw new CliError(
-      `${address} stays as it is: it has no field ${unknown.path}${didYouMean(unknown.near)}`,
-      exitCodes.error,
-    );
+    throw commandError(`${address} stays as it is: it has no field ${unknown.path}${didYouMean(unknown.near)}`);
 }
 
 function parsedText(text: string, address: string): Fields {
   const fail = (why: string, cause?: unknown): never => {
-    throw new CliError(`${address} stays as it is: the text ${why}`, exitCodes.error, cause);
+    throw commandError(`${address} stays as it is: the text ${why}`, cause);
   };
   try {
     const document = parseDocument(text);
@@ -150,9 +147,7 @@ function openEditor(context: Command, file: string): Promise<void> {
     child.once('close', (code) =>
       code === 0
         ? resolve()
-        : reject(
-            new CliError(`The editor ${editor} ended with ${code ?? 'a signal'}: nothing was sent`, exitCodes.error),
-          ),
+        : reject(commandError(`The editor ${editor} ended with ${code ?? 'a signal'}: nothing was sent`)),
     );
   }).finally(announceAgain);
 }

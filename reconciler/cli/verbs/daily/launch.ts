@@ -3,8 +3,7 @@ import type { ContainerCreate } from '../../../../server/api/container/container
 import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context, Run } from '../../session/context.ts';
@@ -32,7 +31,7 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', given]) =>
     const made = await followOperation(context, client, () => client.create('container', body, {}, stop)).catch(
       async (error: unknown) => {
         throw given !== undefined && (await exists(client, given, stop))
-          ? new CliError(`container/${given} exists already: gantry start ${given} starts it`, exitCodes.error, error)
+          ? commandError(`container/${given} exists already: gantry start ${given} starts it`, error)
           : error;
       },
     );
@@ -66,10 +65,9 @@ async function sourceOf(
     ? images.filter(({ fingerprint }) => fingerprint.startsWith(alias))
     : [];
   if (found !== undefined && second === undefined) return { type: 'image', fingerprint: found.fingerprint };
-  throw new CliError(
+  throw commandError(
     `the server has no image ${alias}${hint(alias, known)}: gantry image list shows what it has, ` +
       `images:${alias} would be fetched from another server (gantry remote list)`,
-    exitCodes.error,
   );
 }
 
@@ -104,13 +102,12 @@ async function onlyPool(client: Client, signal: AbortSignal): Promise<string> {
   const pools = await client.list('storage_pool', signal);
   const [one, second] = pools;
   if (one === undefined)
-    throw new CliError(
+    throw commandError(
       'the server has no storage pool for the disk of a container: gantry init writes a manifest with one',
-      exitCodes.error,
     );
   if (second === undefined) return one.name;
   const names = pools.map(({ name }) => name).join(', ');
-  throw new CliError(`no profile gives a root disk: choose a pool with --storage (${names})`, exitCodes.error);
+  throw commandError(`no profile gives a root disk: choose a pool with --storage (${names})`);
 }
 
 async function onlyNetwork(context: Command, client: Client): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { parseContainer, parseNumber } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
@@ -49,9 +49,8 @@ async function readLog(client: Client, name: string, log: string | undefined, si
   const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
     if (log === undefined || !isNotFound(error)) return refuseMissing('container', name)(error);
     await client.get('container', name, signal).catch(refuseMissing('container', name));
-    throw new CliError(
+    throw commandError(
       `container/${name} has no log ${log}: gantry logs ${name} --log list shows what there is`,
-      exitCodes.error,
       error,
     );
   });

@@ -7,7 +7,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { notRunning } from '../../errors/not-running.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
@@ -74,9 +74,8 @@ function listen(server: Server, address: string, { local, inside }: Ports): Prom
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
       reject(
-        new CliError(
+        commandError(
           `cannot listen at ${address}:${local}: ${reasonOf(error)}. Give another port of this machine, as in :${inside} for any`,
-          exitCodes.error,
           error,
         ),
       ),

@@ -2,8 +2,7 @@
 import type { StateAction } from '../../../../server/api/container/container.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import type { Command, Context, Run } from '../../session/context.ts';
 import type { StartOptions, StopOptions } from './daily-verbs.ts';
@@ -72,7 +71,7 @@ async function change(context: Context<StopOptions>, client: Client, name: strin
   } catch (error) {
     if (!ends || isForced || !(error instanceof ClientError) || !(await stillRuns(context, client, name))) throw error;
     const remedy = `gantry ${action} --force ${name} kills its processes`;
-    throw new CliError(`container/${name}: ${error.message}; it still runs: ${remedy}`, exitCodes.error, error);
+    throw commandError(`container/${name}: ${error.message}; it still runs: ${remedy}`, error);
   }
 }
 

@@ -1,7 +1,7 @@
 // `gantry set NAME KEY=VALUE...`: changes config keys of a live object, and says what the next apply of each set does with them.
 import { isNote } from '../../../core/ownership/owner-records.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
@@ -25,7 +25,7 @@ export const setKeys: Run<HostOptions> = async (context, [word = '', ...pairs]) 
   return withClient(context, async (client) => {
     const { kind, name, address, live, records } = await readLiveObject(client, word, stop);
     if (live.config === undefined)
-      throw new CliError(`${address} has no config keys: gantry edit ${address} changes it`, exitCodes.error);
+      throw commandError(`${address} has no config keys: gantry edit ${address} changes it`);
     await client.operations.run(() => client.patch(kind, name, { config: changes }, {}, stop), cancel);
     const sets = records.map(([set]) => set);
     const keys = Object.entries(changes).map(([key, value]) => `${key} ${value === '' ? 'unset' : 'set'}`);

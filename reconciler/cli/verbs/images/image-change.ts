@@ -3,9 +3,8 @@ import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
 export const refreshImage: Run<HostOptions> = async (context, [name = '']) => {
@@ -40,7 +39,7 @@ export const deleteAliases: Run<HostOptions> = async (context, names) => {
   await withClient(context, async (client) => {
     for (const name of names) {
       await client.delete('image_alias', name, context.stop).catch((error: unknown) => {
-        throw isNotFound(error) ? new CliError(`Alias ${name} not found`, exitCodes.error, error) : error;
+        throw isNotFound(error) ? commandError(`Alias ${name} not found`, error) : error;
       });
     }
   });
@@ -58,8 +57,7 @@ export async function resolveImage(client: Client, name: string, signal: AbortSi
   const alias = await client.get('image_alias', name, signal).catch(unlessMissing);
   if (alias !== undefined) return alias.metadata.target;
   const image = await client.get('image', name, signal).catch(unlessMissing);
-  if (image === undefined)
-    throw new CliError(`Image ${name} not found: it is neither an alias nor a fingerprint`, exitCodes.error);
+  if (image === undefined) throw commandError(`Image ${name} not found: it is neither an alias nor a fingerprint`);
   return image.metadata.fingerprint;
 }
 

@@ -8,9 +8,8 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageExport } from '../../../../server/client/files/image-files.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { resolveImage } from './image-change.ts';
 
@@ -30,10 +29,7 @@ export const exportImage: Run<HostOptions> = async (context, [name = '', target]
         else await save(context, image.body, file, hash, made);
         const got = hash.digest('hex');
         if (got !== fingerprint)
-          throw new CliError(
-            `${name} was damaged in transit: its fingerprint is ${got}, expected is ${fingerprint}`,
-            exitCodes.error,
-          );
+          throw commandError(`${name} was damaged in transit: its fingerprint is ${got}, expected is ${fingerprint}`);
       });
       if (file !== '-') for (const path of written) context.out(path);
     } finally {
@@ -113,5 +109,5 @@ async function saveParts(
     if (context.stop.aborted) throw context.stop.reason;
     throw stop.signal.aborted ? stop.signal.reason : error;
   }
-  if (parts !== files.length) throw new CliError(`The server sent an image of ${parts} parts`, exitCodes.error);
+  if (parts !== files.length) throw commandError(`The server sent an image of ${parts} parts`);
 }

@@ -8,8 +8,7 @@ import { writeChangedTree, writeCommit, type RunGit } from '../../../controller/
 import { createGitProgram, type GitCall } from '../../../controller/sources/git/git-program.ts';
 import { problemOfRefName } from '../../../controller/sources/git/ref-name.ts';
 import { parsePins, pinsText, type Pins } from '../../../manifest/image-pins.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import type { Context } from '../../session/context.ts';
 import type { UpdateOptions } from './image-verbs.ts';
 import { askGit, findPushTarget, type AskGit, type PushTarget } from './push-target.ts';
@@ -57,7 +56,7 @@ export async function openLockRepository(context: Context<UpdateOptions>, path: 
   const git = async (call: GitCall) =>
     program.run({ cwd: folder, ...call }, context.stop).catch((error: unknown) => {
       if (context.stop.aborted) throw error;
-      throw new CliError(reasonOf(error), exitCodes.error, error);
+      throw commandError(reasonOf(error), error);
     });
   const ask = askGit(git);
   await refuseNoWorkTree(git, path, folder);
@@ -152,9 +151,8 @@ async function commit(place: PinRepository, change: PinChange): Promise<string> 
   try {
     await target.push(id);
   } catch (error) {
-    throw new CliError(
+    throw commandError(
       `Committed ${done}, but did not push it: ${reasonOf(error)}\nPush it with: git push ${target.remote} ${branch}`,
-      exitCodes.error,
       error,
     );
   }
@@ -173,9 +171,7 @@ async function commitAside({ git, ask, full, head = '', branch, path }: PinRepos
   const scratch = (await ask('rev-parse', '--absolute-git-dir')) ?? '';
   const tree = await writeChangedTree(git, { base: head, files: { [full]: text }, scratch, what: path }).catch(
     (error: unknown) => {
-      throw error instanceof CliError
-        ? error
-        : new CliError(`Cannot commit ${reasonOf(error)}`, exitCodes.error, error);
+      throw error instanceof CliError ? error : commandError(`Cannot commit ${reasonOf(error)}`, error);
     },
   );
   const signing = (await ask('config', '--type=bool', 'commit.gpgSign')) === 'true' ? [] : undefined;
@@ -186,4 +182,4 @@ async function commitAside({ git, ask, full, head = '', branch, path }: PinRepos
 }
 
 const refusal = (path: string, why: string, cause?: unknown): CliError =>
-  new CliError(`Cannot commit ${path}: ${why}`, exitCodes.error, cause);
+  commandError(`Cannot commit ${path}: ${why}`, cause);

@@ -1,6 +1,5 @@
 // Chooses the remote and the remote branch to push to, from the user's git settings.
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import type { RunGit } from '../../../controller/sources/git/commit-files.ts';
 
 /** Git's output without the last line feed; undefined when git reports that there is none. */
@@ -23,14 +22,13 @@ export async function findPushTarget(git: RunGit, path: string, branch: string, 
   const ask = askGit(git);
   const remote = await remoteOf(ask, branch);
   if (remote === undefined)
-    throw new CliError(
+    throw commandError(
       `Cannot push ${path}: the repository has no remote that git would push ${branch} to; add one with git remote add origin URL`,
-      exitCodes.error,
     );
   const ref = (isNew ? undefined : await upstream(ask, branch, remote)) ?? `refs/heads/${branch}`;
   const { stdout } = await git({ args: ['ls-remote', '--', remote, ref] });
   if (isNew && stdout.length > 0)
-    throw new CliError(`Cannot push ${path}: ${remote} has a branch ${branch} already; name another`, exitCodes.error);
+    throw commandError(`Cannot push ${path}: ${remote} has a branch ${branch} already; name another`);
   // An empty lease: the push fails if the branch exists by then.
   const lease = isNew ? [`--force-with-lease=${ref}:`] : [];
   return {

@@ -1,6 +1,5 @@
 // `gantry remote list|add|remove`: short names of image servers.
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
@@ -38,13 +37,9 @@ export const addRemote: Run<RemoteAddOptions> = async (context, [name = '', url 
 export const removeRemote: Run = async (context, [name = '']) => {
   const remotes = await readRemotes(context.io.env);
   const remote = remotes.get(name);
-  if (remote === undefined)
-    throw new CliError(`there is no remote ${name}${hint(name, remotes.keys())}`, exitCodes.error);
+  if (remote === undefined) throw commandError(`there is no remote ${name}${hint(name, remotes.keys())}`);
   if (remote.isBuiltIn === true)
-    throw new CliError(
-      `the remote ${name} is built in: gantry remote add ${name} URL gives it another address`,
-      exitCodes.error,
-    );
+    throw commandError(`the remote ${name} is built in: gantry remote add ${name} URL gives it another address`);
   await writeRemote(context.io.env, name, undefined);
   context.out(name);
 };

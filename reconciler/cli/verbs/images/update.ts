@@ -10,7 +10,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { lockFilePath, readPins, writePins } from '../../session/lock-file.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 
 export const update: Run<UpdateOptions> = async (context, args) => {
   const { commit, branch, push } = context.options;
@@ -38,7 +38,7 @@ export const update: Run<UpdateOptions> = async (context, args) => {
     };
     return findPins(deps, followed).catch((error: unknown) => {
       if (context.stop.aborted) throw error;
-      throw new CliError(reasonOf(error), exitCodes.error, error);
+      throw commandError(reasonOf(error), error);
     });
   });
   if (branch === undefined && isDifferent(compare(written, after))) await writePins(path, after);

@@ -4,8 +4,7 @@ import { parse } from 'yaml';
 import { withContent } from '../../../../server/lib/shared/tar-headers.ts';
 import type { JsonObject } from '../../../core/documents/document.ts';
 import { mapOf } from '../../../core/documents/json-values.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { type CliError, commandError } from '../../errors/usage-error.ts';
 import type { ContainerMove } from './moves.ts';
 
 const blockBytes = 512;
@@ -58,4 +57,4 @@ function fitIndex(text: string, { devices, drops }: Pick<ContainerMove, 'devices
 }
 
 const malformed = (why: string): CliError =>
-  new CliError(`the backup of the source is not as LXD writes it: ${why}. Move without --exact`, exitCodes.error);
+  commandError(`the backup of the source is not as LXD writes it: ${why}. Move without --exact`);

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** An abstract socket of Linux: a name that one process can have, without a file. */
@@ -19,9 +18,8 @@ export async function withFolder<T>(folder: string, work: () => Promise<T>): Pro
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new CliError(
+          ? commandError(
               `another move uses the folder ${folder}: wait until it ends, or name another folder with --state-dir`,
-              exitCodes.error,
               error,
             )
           : error,

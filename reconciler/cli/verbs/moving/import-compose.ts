@@ -5,8 +5,7 @@ import { text as textOfStream } from 'node:stream/consumers';
 import { stringify } from 'yaml';
 import { importCompose } from '../../../manifest/import-compose/import-compose.ts';
 import { formatManifest } from '../../../manifest/text/format.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
 
@@ -20,12 +19,12 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [fil
         });
   const { documents, notes, errors } = importCompose(text, dirname(resolve(file)));
   for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);
-  if (errors.length > 0) throw new CliError(`${file} was not imported: correct what is named above`, exitCodes.error);
+  if (errors.length > 0) throw commandError(`${file} was not imported: correct what is named above`);
   const written = formatManifest(documents.map((document) => `---\n${stringify(document)}`).join('')).text;
   if (output === undefined) context.io.stdout.write(written);
   else
     await writeFile(output, written, { flag: force === true ? 'w' : 'wx' }).catch((error: NodeJS.ErrnoException) => {
       const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
-      throw new CliError(`cannot write ${output}: ${why}`, exitCodes.error, error);
+      throw commandError(`cannot write ${output}: ${why}`, error);
     });
 };

@@ -2,8 +2,7 @@
 import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { importTerraform, type ImportedTerraform } from '../../../manifest/import-terraform/import-terraform.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportTerraformOptions } from './import-verbs.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -16,7 +15,7 @@ export const importTerraformFolder: Run<ImportTerraformOptions> = async (context
   const imported = importTerraform(given, imports === true ? 'import' : 'moved');
   const { notes, errors, files, converted } = imported;
   for (const { file, line, text } of [...errors, ...notes]) context.note(`${join(dir, file)}:${line}: ${text}`);
-  if (errors.length > 0) throw new CliError(`${dir} was not imported: correct what is named above`, exitCodes.error);
+  if (errors.length > 0) throw commandError(`${dir} was not imported: correct what is named above`);
   if (output === undefined) {
     const before = new Map(given.map(({ path, text }) => [path, text]));
     for (const { path, text } of files)
@@ -68,6 +67,6 @@ async function writeWhole(dir: string, output: string, { files, replaced }: Impo
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    throw new CliError(`cannot write ${output}: ${(error as Error).message}`, exitCodes.error, error);
+    throw commandError(`cannot write ${output}: ${(error as Error).message}`, error);
   }
 }

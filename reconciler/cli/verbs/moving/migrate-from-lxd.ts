@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '../../../../server/client/client.ts';
 import { migrationModes, type MigrationMode } from '../../../../server/client/channels/migrate.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import { confirm } from '../../session/confirm.ts';
@@ -73,9 +73,8 @@ async function moveAll(
       );
       await writeManifests(options.toLxd === true ? lxd : context, join(folder, 'manifests'));
       if (failed === 0) return exitCodes.ok;
-      throw new CliError(
+      throw commandError(
         `${failed} of ${todo.length} objects did not move, all others did: correct the reasons above and run the same again, it continues`,
-        exitCodes.error,
       );
     }),
   );

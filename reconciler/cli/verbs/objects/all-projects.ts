@@ -5,8 +5,7 @@ import { hasExtension } from '../../../../server/api/server/capability.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import { scopesOf } from '../../../core/live/project-scope.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 
 /** Objects with their `project`; each once, in the project that owns it. */
 export async function listOfAllProjects<T extends object>(
@@ -17,7 +16,7 @@ export async function listOfAllProjects<T extends object>(
 ): Promise<readonly (T & { readonly project: string })[]> {
   const { metadata } = await client.server(signal);
   if (!hasExtension(metadata.api_extensions, 'projects'))
-    throw new CliError(`--all-projects: ${client.host} has no projects; run the command without it`, exitCodes.error);
+    throw commandError(`--all-projects: ${client.host} has no projects; run the command without it`);
   const projects = await client.list('project', signal);
   const { hasOwn } = scopesOf({ projects: new Map(projects.map((object) => [object.name, { object }])) });
   const lists = await Promise.all(

@@ -2,14 +2,13 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context, Run, Output } from '../../session/context.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
 import type { ExportOptions } from './object-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
 import { observeWhole } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
 import type { WrittenExport } from '../../../manifest/write-export.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -89,7 +88,7 @@ async function writeFiles(
     // Values may be secret.
     await writeFile(file, formatted(text), { flag, mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
       const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
-      throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
+      throw commandError(`cannot write ${file}: ${why}`, error);
     });
     context.note(`Wrote ${file}`);
   }

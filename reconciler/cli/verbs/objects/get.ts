@@ -15,12 +15,11 @@ import { notesProfile } from '../../../core/kinds/notes-profile.ts';
 import type { Context, Run } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GetOptions } from './object-verbs.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterLive } from '../../flags/label-options.ts';
 import { askHosts, failureCode, renderHosts } from '../../hosts/ask-hosts.ts';
 import { columnsOfKind, shownName, type ObjectRow } from './columns.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 const formats = ['table', 'yaml', 'json', 'name'] as const;
@@ -91,7 +90,7 @@ async function findOn(
   for (const name of names) {
     if (named.some((one) => isNamed(kind, one, name))) continue;
     const known = named.map((one) => `${kind}/${shownName(one.name, one.project)}`);
-    throw new CliError(`${kind}/${name} does not exist${hint(`${kind}/${name}`, known)}`, exitCodes.error);
+    throw commandError(`${kind}/${name} does not exist${hint(`${kind}/${name}`, known)}`);
   }
   return names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one, name)));
 }

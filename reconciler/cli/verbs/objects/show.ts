@@ -13,7 +13,7 @@ import { paintFor } from '../../output/paint.ts';
 import { fleetPlanFormat, savedPlanAt, startsAs } from '../planning/saved-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 /** Every server has these. */
@@ -64,7 +64,7 @@ async function showOne(context: Command, client: Client, address: string): Promi
   const kind = address.slice(0, slash) as KindName;
   const name = address.slice(slash + 1);
   const reply = await read(client, kind, name, context.stop).catch((error: unknown) => {
-    throw isNotFound(error) ? new CliError(`${address} does not exist`, exitCodes.error, error) : error;
+    throw isNotFound(error) ? commandError(`${address} does not exist`, error) : error;
   });
   const object = { kind, ...reply.metadata };
   if (context.isJson) return context.jsonObjects(object);

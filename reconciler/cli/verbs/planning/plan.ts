@@ -3,7 +3,7 @@
 import type { Context, Fleet, Run } from '../../session/context.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
-import { type ExitCode, exitCodeOfPlan, exitCodes } from '../../errors/exit-codes.ts';
+import { type ExitCode, exitCodeOfPlan } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { type ApplyOptions, dryRunKind } from '../../flags/plan-flags.ts';
 import type { PlanVerbOptions } from './planning-verbs.ts';
@@ -12,7 +12,7 @@ import { loadSet } from '../../session/load-set.ts';
 import { planOf } from '../../session/plan.ts';
 import { printPlan, refuseChanges } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import { worstCode } from '../../hosts/each-host.ts';
 import { type FleetPlan, fleetPlanOf } from './fleet-plan.ts';
@@ -155,10 +155,7 @@ export function refuseFleetChanges({ options }: Context<ApplyOptions>, outcomes:
     one.failure === undefined && planHasDifferences(one.value) ? [one.host.name] : [],
   );
   if (changed.length > 0)
-    throw new CliError(
-      `There are changes on ${changed.join(', ')}, and --expect-no-changes was given`,
-      exitCodes.error,
-    );
+    throw commandError(`There are changes on ${changed.join(', ')}, and --expect-no-changes was given`);
 }
 
 /** Prints text, or JSON lines of each host and one for all. */

@@ -26,7 +26,7 @@ import { planOptionsFor } from '../../flags/label-options.ts';
 import { filledFrom } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf, type SetPlan, type PlanningOptions } from '../../session/plan.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 
@@ -51,7 +51,7 @@ export function checkedPlan(text: string, path: string): SavedPlan {
   const saved = parseSavedPlan(text);
   if (saved === 'newer') throw usageError(`${path} was made by a newer gantry: make the plan again`);
   if (saved === undefined || hashOf(JSON.stringify(saved.documents)) !== saved.hash) {
-    throw new CliError(`${path} is damaged: make the plan again`, exitCodes.error);
+    throw commandError(`${path} is damaged: make the plan again`);
   }
   return saved;
 }
@@ -120,7 +120,7 @@ export async function writeWhole(path: string, saved: object): Promise<void> {
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
-    throw new CliError(`Cannot write the plan: ${reasonOf(error)}`, exitCodes.error, error);
+    throw commandError(`Cannot write the plan: ${reasonOf(error)}`, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { renderTable } from '../../output/table.ts';
 import { paintFor } from '../../output/paint.ts';
 import type { Context, Run } from '../../session/context.ts';
@@ -36,9 +36,8 @@ async function docsFolder(env: Readonly<Record<string, string | undefined>>): Pr
   );
   const candidates = named === undefined || named === '' ? places : [named];
   for (const folder of candidates) if (await isFile(join(folder, 'README.md'))) return folder;
-  throw new CliError(
+  throw commandError(
     `no pages of documentation at ${candidates.join(', ')}: install a package of gantry with its documentation, or name the folder docs of the sources with GANTRY_DOCS`,
-    exitCodes.error,
   );
 }
 
@@ -77,11 +76,10 @@ function pageOf(pages: readonly Page[], wanted: string): Page {
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   const topics = pages.map(({ topic }) => topic);
-  throw new CliError(
+  throw commandError(
     found.length > 1
       ? `${found.length} pages are about ${wanted}: gantry docs ${found.map(({ topic }) => topic).join(', gantry docs ')}`
       : `no page is about ${wanted}${hint(wanted, topics)}; gantry docs lists all, gantry docs --search ${wanted} looks inside`,
-    exitCodes.error,
   );
 }
 

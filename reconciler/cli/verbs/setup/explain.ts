@@ -6,7 +6,7 @@ import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
 import type { Run, Output } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 
 export const explainPath: Run = async (context, [word]) => {
   const { explain, explainKinds, isUnknown } = await import('../../../core/kinds/explain-kinds.ts');
@@ -32,10 +32,7 @@ export const explainPath: Run = async (context, [word]) => {
       return exitCodes.ok;
     }
     const known = explainKinds().map(({ name }) => name);
-    throw new CliError(
-      `unknown kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`,
-      exitCodes.error,
-    );
+    throw commandError(`unknown kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`);
   }
   const found = explain(kind as Parameters<typeof explain>[0], rest);
   if (isUnknown(found)) {
@@ -47,7 +44,7 @@ export const explainPath: Run = async (context, [word]) => {
       near === '' && found.known.length > 0
         ? `${configHint}; known keys: ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
         : '';
-    throw new CliError(`${word}: ${JSON.stringify(found.word)} not found${near}${some}`, exitCodes.error);
+    throw commandError(`${word}: ${JSON.stringify(found.word)} not found${near}${some}`);
   }
   show(context, found);
   return exitCodes.ok;
@@ -57,7 +54,7 @@ export const explainPath: Run = async (context, [word]) => {
 async function explainRefusals(context: Output, code: string): Promise<void> {
   const { explainTerraform, terraformCodes } = await import('../../../manifest/terraform-json/explain-terraform.ts');
   const found = explainTerraform(code);
-  if (found === undefined) throw new CliError(`unknown code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
+  if (found === undefined) throw commandError(`unknown code ${code}${hint(code, terraformCodes)}`);
   show(context, found);
 }
 

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerName } from '../../../../server/api/names.ts';
 import { isManifestName } from '../../../manifest/text/sources.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { Context } from '../../session/context.ts';
@@ -49,9 +49,8 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
 async function checkNoManifest(directory: string): Promise<void> {
   const other = (await readdir(directory).catch((): string[] => [])).sort().find(isManifestName);
   if (other !== undefined)
-    throw new CliError(
+    throw commandError(
       `${join(directory, other)} exists already, and would be applied with the first container: name a new folder, such as gantry init ${join(directory, usualName)}`,
-      exitCodes.error,
     );
 }
 
@@ -84,9 +83,8 @@ async function usualHere({ options, io, note, stop }: Context<InitOptions>, remo
     'another image: gantry image import FILE, then gantry init --image ALIAS (docs/images.md: without a network)';
   const [first, second] = await ownImages(io);
   if (first === undefined)
-    throw new CliError(
+    throw commandError(
       `${why}, and this machine has neither busybox nor debootstrap to make an image with: apt-get install busybox-static, or ${recipe}`,
-      exitCodes.error,
     );
   const bootstrap = 'a Debian with debootstrap, from the mirror of apt';
   const offered =

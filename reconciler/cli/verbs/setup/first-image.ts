@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import { parseImageWord, type Remotes } from '../../session/remotes.ts';
 import { isThere } from '../../../../server/lib/shared/missing-files.ts';
@@ -62,7 +61,7 @@ export async function makeOwnImage(image: OwnImage, directory: string, { env }: 
   if (await isThere(path)) return;
   const options = { env: { PATH: process.env['PATH'], ...env } };
   await promisify(execFile)('sh', [await findScript(script), path], options).catch((error: unknown) => {
-    throw new CliError(`cannot make an image of ${of}: ${reasonOf(error)}`, exitCodes.error, error);
+    throw commandError(`cannot make an image of ${of}: ${reasonOf(error)}`, error);
   });
 }
 
@@ -72,7 +71,7 @@ async function findScript(name: string): Promise<string> {
     const script = join(at, 'examples', 'quickstart', name);
     if (await isThere(script)) return script;
   }
-  throw new CliError(`examples/quickstart/${name} is missing beside this program: install it again`, exitCodes.error);
+  throw commandError(`examples/quickstart/${name} is missing beside this program: install it again`);
 }
 
 /** The alias for the container, and the image document if the alias needs one. */

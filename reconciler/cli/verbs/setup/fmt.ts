@@ -6,7 +6,7 @@ import type { LoadInput } from '../../../manifest/load-contract.ts';
 import type { FmtOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/load-set.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export const fmt: Run<FmtOptions> = async (context, args) => {
@@ -30,7 +30,7 @@ export const fmt: Run<FmtOptions> = async (context, args) => {
   }
   context.jsonObjects({ changed, problems });
   for (const file of changed) context.out(file);
-  if (problems.length > 0) throw new CliError(problems.join('\n       '), exitCodes.error);
+  if (problems.length > 0) throw commandError(problems.join('\n       '));
   return isCheck && changed.length > 0 ? exitCodes.error : exitCodes.ok;
 };
 
@@ -55,6 +55,6 @@ async function replaceFile(file: string, text: string): Promise<void> {
   } catch (error) {
     await rm(fresh, { force: true });
     const why = reasonOf(error);
-    throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
+    throw commandError(`cannot write ${file}: ${why}`, error);
   }
 }

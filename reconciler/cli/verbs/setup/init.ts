@@ -6,7 +6,7 @@ import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Context, Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError, commandError } from '../../errors/usage-error.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import { templates, type Template } from './init-templates.ts';
 import { writeNew } from './write-new.ts';
@@ -18,10 +18,9 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   const template = templateOf(name ?? 'container');
   const hasStack = await exists(join(directory, 'stack.yaml'));
   if (hasStack && (image ?? container) !== undefined)
-    throw new CliError(
+    throw commandError(
       `${join(directory, 'stack.yaml')} exists already, so --image and --name have no effect: ` +
         `edit it and run gantry apply ${directory}, delete it, or name another folder`,
-      exitCodes.error,
     );
   if (name === undefined && !hasStack && wantsContainer(context))
     return (await import('./first-container.ts')).makeFirstContainer(context, directory);

@@ -1,8 +1,7 @@
 // Writes the files of a new stack and their schema for editors, never over a file.
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { commandError } from '../../errors/usage-error.ts';
 import type { Output } from '../../session/context.ts';
 import type { Template } from './init-templates.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -30,8 +29,7 @@ export async function writeNew(
     await writeFile(path, text, { flag: 'wx' }).then(
       () => made.push(path),
       (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST')
-          throw new CliError(`cannot write ${path}: ${error.message}`, exitCodes.error, error);
+        if (error.code !== 'EEXIST') throw commandError(`cannot write ${path}: ${error.message}`, error);
         context.note(`${path} already exists: not changed`);
       },
     );
