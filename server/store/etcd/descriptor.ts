@@ -1,13 +1,21 @@
 // The part of etcd's gRPC interface that the store uses, as a descriptor: field names, numbers and types of its messages and services.
 
-const field = (id: number, type: string) => ({ id, type });
-const list = (id: number, type: string) => ({ id, type, rule: 'repeated' });
+const field = <const Type extends string>(id: number, type: Type) => ({ id, type });
+const list = <const Type extends string>(id: number, type: Type) => ({ id, type, rule: 'repeated' as const });
 const fields = <T extends object>(of: T) => ({ fields: of });
-const oneof = (name: string, of: object) => ({ oneofs: { [name]: { oneof: Object.keys(of) } }, fields: of });
-const call = (requestType: string, responseType: string) => ({ requestType, responseType });
-const streams = (requestType: string, responseType: string) => ({
-  requestType,
-  responseType,
+const oneof = <T extends object>(name: string, of: T) => ({
+  oneofs: { [name]: { oneof: Object.keys(of) } },
+  fields: of,
+});
+const call = <const Request extends string, const Response extends string>(
+  requestType: Request,
+  responseType: Response,
+) => ({ requestType, responseType });
+const streams = <const Request extends string, const Response extends string>(
+  requestType: Request,
+  responseType: Response,
+) => ({
+  ...call(requestType, responseType),
   requestStream: true,
   responseStream: true,
 });

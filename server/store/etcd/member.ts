@@ -13,7 +13,7 @@ import {
 import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 import { etcdDescriptor } from './descriptor.ts';
 import { type EtcdFailure, failureOf } from './failure.ts';
-import { type Calls, services, type Streams } from './messages.ts';
+import type { Calls, Streams } from './messages.ts';
 
 export interface MemberOptions {
   /** TLS, in PEM; without it the connection is not encrypted. */
@@ -132,11 +132,11 @@ function namesOf(endpoint: string): { readonly check: VerifyOptions; readonly op
   };
 }
 
-function methodOf(name: keyof typeof services) {
-  const service = etcdDefinitions[`etcdserverpb.${services[name]}`];
-  const method = service !== undefined && name in service ? Reflect.get(service, name) : undefined;
-  if (method === undefined) throw new Error(`the descriptor of etcd has no ${name}`);
-  return method as {
+/** Each name is that of one method, whatever its service. */
+function methodOf(name: keyof Calls | keyof Streams) {
+  const service = Object.values(etcdDefinitions).find((each) => name in each);
+  if (service === undefined) throw new Error(`the descriptor of etcd has no ${name}`);
+  return Reflect.get(service, name) as {
     readonly path: string;
     readonly requestSerialize: (request: object) => Buffer;
     readonly responseDeserialize: (bytes: Buffer) => object;

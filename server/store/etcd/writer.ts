@@ -135,7 +135,8 @@ export class Writer {
 const carries = ({ kv, type }: EtcdEvent, keyspace: Keyspace, writeId: Buffer): boolean =>
   type === 'PUT' && kv.key.equals(keyspace.meta('mark')) && kv.value.equals(writeId);
 
-const leasesOf = ({ success }: WritePlan): string[] => success.flatMap(({ requestPut }) => requestPut?.lease ?? []);
+const leasesOf = ({ success }: WritePlan): string[] =>
+  success.flatMap(({ requestPut }) => requestPut?.lease ?? []).map(String);
 
 const notApplied = (cause: EtcdFailure): StoreError =>
   new StoreError('Unavailable', 'etcd is not available: the write was not applied', { cause });
