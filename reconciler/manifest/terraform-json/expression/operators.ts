@@ -1,6 +1,6 @@
 // The operators of the language, on values. Throws ConversionError.
 import type { Binary } from './syntax.ts';
-import { ConversionError, numberText, same, tidy, toBool, toNumber, unknown, type Value } from './values.ts';
+import { ConversionError, digitsOf, same, tidy, toBool, toNumber, unknown, type Value } from './values.ts';
 
 export function unary(type: 'not' | 'negative', operand: Value): Value {
   const value = type === 'not' ? toBool(operand) : toNumber(operand);
@@ -35,7 +35,7 @@ function remainder(a: number, b: number): number {
   return tidy((Math.round(a * scale) % Math.round(b * scale)) / scale);
 }
 
-const decimals = (value: number): number => numberText(value).split('.')[1]?.length ?? 0;
+const decimals = (value: number): number => digitsOf(value).split('.')[1]?.length ?? 0;
 
 export function binary(operator: Binary, a: Value, b: Value): Value {
   if (operator === '==' || operator === '!=') {

@@ -59,7 +59,7 @@ export function tokenAt(text: string, from: number): Token {
 function numberToken(digits: string, start: number): Token {
   const value = Number(digits);
   const span = { start, end: start + digits.length };
-  if (/^\d+$/.test(digits) && !Number.isSafeInteger(value)) {
+  if (!Number.isFinite(value) || (/^\d+$/.test(digits) && !Number.isSafeInteger(value))) {
     throw new ExpressionError('E_BIG_NUMBER', `${digits} is too large to be kept exactly`, span);
   }
   return { type: 'number', value, text: digits, ...span };

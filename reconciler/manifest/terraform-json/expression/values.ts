@@ -98,8 +98,22 @@ export function tidy(value: number): number {
   return rounded.toExponential().length < 15 ? rounded : value;
 }
 
-/** The number, never written with an exponent. */
+/** More digits than 15 come of a division or a root; Terraform has about 150 of them. */
+export const isExact = (value: number): boolean => Number.isInteger(value) || Number(value.toPrecision(15)) === value;
+
+/** Throws ConversionError if Terraform writes more digits. */
 export function numberText(value: number): string {
+  if (!isExact(value)) throw inexact(value);
+  return digitsOf(value);
+}
+
+export const inexact = (value: number): ConversionError =>
+  new ConversionError(
+    `${value} has more digits than are kept here: round it with floor(), ceil() or format("%.2f", ...)`,
+  );
+
+/** The number, never written with an exponent. */
+export function digitsOf(value: number): string {
   const text = String(value);
   const [mantissa = '', exponent] = text.split('e');
   if (exponent === undefined) return text;

@@ -1,7 +1,16 @@
 // The verbs of format(): a small printf, as Terraform documents it.
 import { jsonText } from '../json-text.ts';
 import { fixed, general, scientific } from './number-texts.ts';
-import { charactersOf, ConversionError, toBool, toNumber, toText, typeName, type Value } from '../values.ts';
+import {
+  charactersOf,
+  ConversionError,
+  numberText,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  type Value,
+} from '../values.ts';
 
 const verb =
   /%(?:(?<escaped>%)|(?<flags>[-+ 0#]*)(?<width>\d+)?(?:\.(?<precision>\d+))?(?:\[(?<index>\d+)\])?(?<letter>.?))/gsu;
@@ -76,9 +85,8 @@ function one(spec: Verb, arg: Value): string {
 /** `%v`: numbers as with `%g`, regardless of sign and precision; collections as JSON, and with `#` all values. */
 function plain(spec: Verb, arg: Value): string {
   if (spec.flags.includes('#') || typeof arg === 'object') return padded(spec, jsonText(arg));
-  const flags = spec.flags.replaceAll(/[+ ]/g, '');
-  if (typeof arg === 'number') return numeric({ ...spec, flags }, arg, (value) => general(value, undefined));
-  return padded(spec, wanted(toText(arg)));
+  if (typeof arg !== 'number') return padded(spec, wanted(toText(arg)));
+  return padded(spec, `${arg < 0 ? '-' : ''}${general(Math.abs(arg), undefined)}`);
 }
 
 const cased = ({ letter }: Verb, value: string): string => (letter < 'a' ? value.toUpperCase() : value);
@@ -102,6 +110,8 @@ const bases: Readonly<Record<string, readonly [base: number, prefix: string]>> =
   X: [16, '0x'],
 };
 
+const inBase = (size: number, base: number): string => (base === 10 ? numberText(size) : BigInt(size).toString(base));
+
 /** A precision is the least number of digits, and switches off the zeros of the width. */
 function integer(spec: Verb, value: number): string {
   const { precision, flags } = spec;
@@ -109,7 +119,7 @@ function integer(spec: Verb, value: number): string {
   const least = precision ?? 0;
   const shown = flags.includes('#') ? prefix : '';
   const digits = (size: number): string =>
-    size === 0 && precision === 0 ? '' : size.toString(base).padStart(least, '0');
+    size === 0 && precision === 0 ? '' : inBase(size, base).padStart(least, '0');
   const zeros = precision === undefined ? flags : flags.replaceAll('0', '');
   return cased(spec, numeric({ ...spec, flags: zeros }, value, digits, shown));
 }

@@ -1,11 +1,11 @@
 // Numbers in the forms of printf, rounded as Terraform rounds its binary numbers of 512 bits. The numbers are not negative.
-import { numberText } from '../values.ts';
+import { digitsOf, inexact, isExact } from '../values.ts';
 
 const bits = 512;
 
 /** The number as Terraform keeps it: a fraction with a power of two below. */
 function kept(value: number): readonly [above: bigint, below: bigint] {
-  const [whole = '', fraction = ''] = numberText(value).split('.');
+  const [whole = '', fraction = ''] = digitsOf(value).split('.');
   const digits = BigInt(whole + fraction);
   const scale = 10n ** BigInt(fraction.length);
   if (fraction === '') return [digits, 1n];
@@ -20,7 +20,15 @@ function rounded(above: bigint, below: bigint): bigint {
   return isUp ? quotient + 1n : quotient;
 }
 
+/** Throws ConversionError for digits that are not kept. */
+function checkDigits(value: number, count: number): void {
+  if (count > 15 && !isExact(value)) throw inexact(value);
+}
+
+const exponentOf = (value: number): number => Number(value.toExponential().split('e')[1]);
+
 export function fixed(value: number, places: number): string {
+  checkDigits(value, exponentOf(value) + 1 + places);
   const [above, below] = kept(value);
   const digits = rounded(above * 10n ** BigInt(places), below)
     .toString()
@@ -31,7 +39,8 @@ export function fixed(value: number, places: number): string {
 /** Significant digits, and the exponent of the first of them. */
 function significant(value: number, count: number): { readonly digits: string; readonly exponent: number } {
   if (value === 0) return { digits: '0'.repeat(count), exponent: 0 };
-  const exponent = Number(value.toExponential().split('e')[1]);
+  checkDigits(value, count);
+  const exponent = exponentOf(value);
   const [above, below] = kept(value);
   const shift = count - 1 - exponent;
   const power = 10n ** BigInt(Math.abs(shift));

@@ -131,6 +131,15 @@ test('a function that could differ from Terraform is refused with the reason', (
     ['cidrhost("::ffff:1.2.3.4/120", 5)', 'IPv4 addresses inside of IPv6 ones are not evaluated'],
     ['textencodebase64("a", "CP437")', 'the encoding CP437 is not evaluated, only UTF-8'],
     ['provider::aws::arn_parse("x")', 'the function provider::aws::arn_parse is not evaluated'],
+    [
+      'tostring(1/3)',
+      '0.3333333333333333 has more digits than are kept here: round it with floor(), ceil() or format(',
+    ],
+    ['{(2/3) = 1}', 'has more digits than are kept here'],
+    ['jsonencode([10/3])', 'has more digits than are kept here'],
+    ['format("%.20f", 1/3)', 'has more digits than are kept here'],
+    ['format("%v", 1/3)', 'has more digits than are kept here'],
+    ['1e400', '1e400 is too large to be kept exactly'],
     ['yamldecode("a: !!binary aGk=")', 'the tag tag:yaml.org,2002:binary is not evaluated'],
   ] as const;
   for (const [expression, reason] of reasons) expect(ours(`\${${expression}}`).error).toContain(reason);
