@@ -3,7 +3,7 @@
 import type { RefusalCode } from './expression/syntax.ts';
 
 /** Changes whenever a text that was evaluated would now be refused, or mean something else. */
-export const subsetVersion = 4;
+export const subsetVersion = 5;
 
 export type StructureCode =
   | 'E_FOREIGN_RESOURCE'
@@ -54,10 +54,6 @@ export const rows: Readonly<Record<Code, Row>> = {
     'convert it, for instance with tostring() or tonumber()',
   ],
   E_VALUE: ['values that an operator or function cannot take', 'correct the value, or guard it with try()'],
-  E_SET_OR_LIST: [
-    'a set and a computed list as the two results of a condition',
-    'make both one or the other, with toset() or tolist()',
-  ],
   E_BIG_NUMBER: ['numbers that are not kept exactly', 'write it as a string'],
   E_TIME: [
     'configurations that take too long to evaluate',

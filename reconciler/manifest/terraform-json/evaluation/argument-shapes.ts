@@ -12,6 +12,7 @@ import {
   toNumber,
   toText,
   typeName,
+  uniform,
   unknown,
   type Value,
 } from '../expression/values.ts';
@@ -70,13 +71,16 @@ export function shaped(value: Value, shape: Shape, path: readonly string[] = [])
   if (typeof shape === 'string') return shapedText(value, shape, path);
   if ('object' in shape) return shapedObject(value, shape.object, path);
   if ('each' in shape) return eachOf(value, path, (item, below) => shapedObject(item, shape.each, below));
-  return listOf(value, path).map((item, at) =>
-    item === null || item === unknown ? item : shapedObject(item, shape.list, [...path, String(at)]),
+  return uniform(
+    listOf(value, path).map((item, at) =>
+      item === null || item === unknown ? item : shapedObject(item, shape.list, [...path, String(at)]),
+    ),
   );
 }
 
 function shapedText(value: Value, shape: Exclude<Shape, object>, path: readonly string[]): Value {
-  if (shape === 'texts') return listOf(value, path).map((item, at) => shaped(item, 'text', [...path, String(at)]));
+  if (shape === 'texts')
+    return uniform(listOf(value, path).map((item, at) => shaped(item, 'text', [...path, String(at)])));
   if (shape === 'map') return eachOf(value, path, (item, below) => shaped(item, 'text', below));
   if (shape === 'maps') return eachOf(value, path, (item, below) => shaped(item, 'map', below));
   if (shape === 'computed') throw new ShapeError(path, 'is set by the provider');
@@ -104,12 +108,11 @@ function eachOf(
   convert: (item: Value, path: readonly string[]) => Value,
 ): Value {
   if (!isMap(value)) throw new ShapeError(path, `a map is wanted, not ${typeName(value)}`);
-  return mapFrom(
-    keysOf(value).map((key) => {
-      const item = value[key] ?? null;
-      return [key, item === null || item === unknown ? item : convert(item, [...path, key])] as const;
-    }),
-  );
+  const entries = keysOf(value).map((key) => {
+    const item = value[key] ?? null;
+    return [key, item === null || item === unknown ? item : convert(item, [...path, key])] as const;
+  });
+  return uniform(mapFrom(entries));
 }
 
 function shapedObject(value: Value, members: Members, path: readonly string[]): Value {
@@ -132,10 +135,10 @@ export function withComputed(value: Value, shape: Shape): Value {
   if ('object' in shape) return completed(value, shape.object);
   if ('each' in shape) {
     return isMap(value)
-      ? mapFrom(keysOf(value).map((key) => [key, completed(value[key] ?? null, shape.each)] as const))
+      ? uniform(mapFrom(keysOf(value).map((key) => [key, completed(value[key] ?? null, shape.each)] as const)))
       : value;
   }
-  return isList(value) ? value.map((item) => completed(item, shape.list)) : value;
+  return isList(value) ? uniform(value.map((item) => completed(item, shape.list))) : value;
 }
 
 function completed(value: Value, members: Members): Value {

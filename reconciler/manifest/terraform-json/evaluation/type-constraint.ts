@@ -2,6 +2,7 @@
 import { parseExpression, parseTemplate } from '../expression/parse.ts';
 import { evaluate } from '../expression/evaluate.ts';
 import type { Expression } from '../expression/syntax.ts';
+import { setOf, unify } from '../expression/unify.ts';
 import {
   ConversionError,
   has,
@@ -10,12 +11,11 @@ import {
   isSet,
   keysOf,
   mapFrom,
-  setOf,
   toBool,
   toNumber,
   toText,
   typeName,
-  unify,
+  uniform,
   unknown,
   type Value,
 } from '../expression/values.ts';
@@ -71,7 +71,7 @@ function convertTo(type: Expression): Convert {
 }
 
 /** All items of `any` still have one type. */
-const unified = (items: readonly Value[]): readonly Value[] => unify(items);
+const unified = (items: readonly Value[]): readonly Value[] => uniform(unify(items));
 
 const listOf =
   (convert: Convert, join: (items: readonly Value[]) => Value): Convert =>
@@ -89,7 +89,7 @@ const mapOf =
     if (!isMap(value)) throw new ConversionError(`a map is wanted, not ${typeName(value)}`);
     const keys = keysOf(value);
     const items = unify(keys.map((key) => convert(value[key] ?? null)));
-    return mapFrom(keys.map((key, at) => [key, items[at] ?? null] as const));
+    return uniform(mapFrom(keys.map((key, at) => [key, items[at] ?? null] as const)));
   };
 
 interface Attribute {

@@ -5,21 +5,21 @@ import { binary, unary } from './operators.ts';
 import { parseTemplate } from './parse.ts';
 import type { FileReader } from './functions/file-reader.ts';
 import { ExpressionError, type Expression, type RefusalCode, type Span } from './syntax.ts';
+import { isSequence, sequenceConversion, unify } from './unify.ts';
 import {
   composed,
   ConversionError,
   elementsOf,
   has,
   isList,
-  isMap,
   isSet,
+  isUniform,
   joinTexts,
   mapFrom,
-  setOf,
   toBool,
   toText,
   typeName,
-  unify,
+  uniform,
   unknown,
   type Unknown,
   type Value,
@@ -145,7 +145,8 @@ function splat(expression: Expression & { readonly type: 'splat' }, place: Surro
   if (object === unknown) return unknown;
   if (object === null) return [];
   const items = isList(object) ? object : isSet(object) ? object.items : [object];
-  return items.map((element) => valueOf(expression.each, { ...place, element }));
+  const results = items.map((element) => valueOf(expression.each, { ...place, element }));
+  return isUniform(object) || isSet(object) ? uniform(results) : results;
 }
 
 function call(expression: Expression & { readonly type: 'call' }, place: Surroundings): Value {
@@ -221,23 +222,14 @@ function conditional({ condition, yes, no }: Expression & { readonly type: 'if' 
   const other = truth ? negative : positive;
   // Only the type of the other branch matters, which is unknown if it cannot be evaluated.
   if ('error' in other) return chosen.value;
-  if (isMap(other.value) && Object.keys(other.value).length === 0) return chosen.value;
-  if (isSet(chosen.value) !== isSet(other.value)) return withSet(chosen.value, other.value, yes, no);
-  const [value = null] = unify([chosen.value, other.value]);
-  return value;
+  const results: readonly Value[] = [chosen.value, other.value];
+  // The elements of the other result are not converted, so they need not fit.
+  if (results.every(isSequence) && results.some(isSet)) return sequenceConversion(results)(chosen.value);
+  return unify(results)[0] ?? null;
 }
 
 const itemsOf = (value: Value): readonly Value[] | undefined =>
   isSet(value) ? value.items : isList(value) ? value : undefined;
-
-/** A literal list is converted when the other branch is a set; the type of a computed list is known to Terraform only. */
-function withSet(chosen: Value, other: Value, yes: Expression, no: Expression): Value {
-  const [a, b] = [itemsOf(chosen), itemsOf(other)];
-  if (a === undefined || b === undefined) return unify([chosen, other])[0] ?? null;
-  if (![yes, no].some(({ type }) => type === 'list' || type === 'for-list'))
-    throw fail('E_SET_OR_LIST', 'one result of the condition is a set, the other a list', yes);
-  return setOf(unify([...a, ...b]).slice(0, a.length));
-}
 
 function object({ items }: Expression & { readonly type: 'object' }, place: Surroundings): Value {
   const entries: [string, Value][] = [];
@@ -262,6 +254,7 @@ function forExpression(
   if (elements.length > maxElements) throw fail('E_VALUE', `more than ${maxElements} elements`, clause.from);
   const results: Value[] = [];
   const entries = new Map<string, Value>();
+  const groups = new Map<string, Value[]>();
   for (const [key, value] of elements) {
     const locals = new Map(place.locals);
     if (clause.key !== undefined) locals.set(clause.key, key);
@@ -277,11 +270,10 @@ function forExpression(
       if (name === unknown) return unknown;
       if (name === null) throw fail('E_VALUE', 'the key of an object is null', expression.key);
       if (expression.isGrouped === true) {
-        const before = entries.get(name);
-        entries.set(name, [
-          ...(before === undefined ? [] : (before as readonly Value[])),
-          valueOf(expression.value, inner),
-        ]);
+        const group = groups.get(name) ?? [];
+        groups.set(name, group);
+        entries.set(name, group);
+        group.push(valueOf(expression.value, inner));
         continue;
       }
       if (entries.has(name)) throw fail('E_VALUE', `the key ${JSON.stringify(name)} comes twice`, expression.key);

@@ -59,8 +59,7 @@ export type RefusalCode =
   | 'E_REFERENCE'
   | 'E_TYPE'
   | 'E_VALUE'
-  | 'E_BIG_NUMBER'
-  | 'E_SET_OR_LIST';
+  | 'E_BIG_NUMBER';
 
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';

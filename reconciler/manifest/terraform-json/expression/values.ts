@@ -27,9 +27,24 @@ export const isSet = (value: Value): value is ValueSet => value instanceof Value
 export const isMap = (value: Value): value is ValueMap =>
   typeof value === 'object' && value !== null && !isList(value) && !isSet(value);
 
+/** Lists and maps of Terraform: their elements have one type. Other arrays are its tuples, other maps its objects. */
+const uniforms = new WeakSet<object>();
+export const isUniform = (value: Value): boolean => typeof value === 'object' && value !== null && uniforms.has(value);
+
+/** The tuple or object as a list or map. */
+export function uniform<T extends readonly Value[] | ValueMap>(value: T): T {
+  const copy = isList(value) ? [...value] : mapFrom(Object.entries(value));
+  uniforms.add(copy);
+  return copy as T;
+}
+
 /** Own keys only, in the order in which Terraform iterates. */
 export const keysOf = (map: ValueMap): readonly string[] => Object.keys(map).sort(compareBytes);
 export const has = (map: ValueMap, key: string): boolean => Object.hasOwn(map, key);
+
+/** The value as a list or map if the model is one. */
+export const like = <T extends readonly Value[] | ValueMap>(model: Value, value: T): T =>
+  isUniform(model) ? uniform(value) : value;
 
 /** A map without the traps of inherited names. */
 export function mapFrom(entries: Iterable<readonly [string, Value]>): ValueMap {
@@ -62,11 +77,11 @@ export function composedIn(value: Value): Value {
   if (typeof value === 'string') return composed(value);
   if (isList(value)) {
     const items = value.map(composedIn);
-    return items.some((item, index) => item !== value[index]) ? items : value;
+    return items.some((item, index) => item !== value[index]) ? like(value, items) : value;
   }
   if (!isMap(value)) return value;
   const entries = Object.entries(value).map(([key, item]) => [composed(key), composedIn(item)] as const);
-  return entries.some(([key, item]) => item !== value[key]) ? mapFrom(entries) : value;
+  return entries.some(([key, item]) => item !== value[key]) ? like(value, mapFrom(entries)) : value;
 }
 
 /** Terraform sorts by UTF-8 bytes; code units differ from them beyond the basic plane. */
@@ -154,9 +169,10 @@ export function describe(value: Value): string {
   return typeName(value);
 }
 
-/** Deep, and by type: 1 is not "1". Unknown when the answer depends on an unknown value. */
+/** Deep, and by type: 1 is not "1", a list no tuple. Unknown when the answer depends on an unknown value. */
 export function same(a: Value, b: Value): boolean | Unknown {
   if (a === unknown || b === unknown) return unknown;
+  if (isUniform(a) !== isUniform(b)) return false;
   if (isSet(a) && isSet(b)) return allSame(a.items, b.items);
   if (isList(a) && isList(b)) return allSame(a, b);
   if (isMap(a) && isMap(b)) {
@@ -187,118 +203,6 @@ export function isWhole(value: Value): boolean {
   if (isList(value)) return value.every(isWhole);
   if (isSet(value)) return value.items.every(isWhole);
   return !isMap(value) || Object.values(value).every(isWhole);
-}
-
-type Primitive = string | number | boolean;
-const isPrimitive = (value: Value): value is Primitive =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-
-/**
- * Brings values to one type, as a list, a set or the two sides of a condition must have: texts win over numbers and bools, lists
- * and objects are unified inside.
- */
-export function unify(values: readonly Value[]): readonly Value[] {
-  const present = values.filter((value) => value !== null && value !== unknown);
-  if (present.every(isPrimitive)) return unifyPrimitives(values, present);
-  if (present.every(isSet))
-    return inParts(
-      values,
-      isSet,
-      (set) => set.items,
-      (_, items) => setOf(items),
-    );
-  if (present.every((value) => isList(value) || isSet(value))) return present.some(isSet) ? values : unifyLists(values);
-  if (present.every(isMap)) return unifyMaps(values);
-  throw new ConversionError(`values of one type are wanted, not ${[...new Set(present.map(typeName))].join(' and ')}`);
-}
-
-function unifyPrimitives(values: readonly Value[], present: readonly Value[]): readonly Value[] {
-  const types = new Set(present.map((value) => typeof value));
-  if (types.size <= 1) return values;
-  if (types.has('string')) return values.map((value) => toText(value));
-  throw new ConversionError(`values of one type are wanted, not ${[...new Set(present.map(typeName))].join(' and ')}`);
-}
-
-/** Unifies lists of one length place by place, others as lists of one type. */
-function unifyLists(values: readonly Value[]): readonly Value[] {
-  const lengths = new Set(values.filter(isList).map((list) => list.length));
-  if (lengths.size > 1)
-    return inParts(
-      values,
-      isList,
-      (list) => list,
-      (_, items) => items,
-    );
-  const columns = Array.from({ length: [...lengths][0] ?? 0 }, (_, at) =>
-    unify(values.filter(isList).map((list) => list[at] ?? null)),
-  );
-  let row = -1;
-  return values.map((value) => {
-    if (!isList(value)) return value;
-    row++;
-    return columns.map((column) => column[row] ?? null);
-  });
-}
-
-/** Unifies maps with the same attributes one by one, others as maps of one type. */
-function unifyMaps(values: readonly Value[]): readonly Value[] {
-  const maps = values.filter(isMap);
-  const names = new Set(maps.map((map) => JSON.stringify(keysOf(map))));
-  if (names.size > 1) {
-    return inParts(
-      values,
-      isMap,
-      (map) => keysOf(map).map((key) => map[key] ?? null),
-      (map, items) => mapFrom(keysOf(map).map((key, index) => [key, items[index] ?? null] as const)),
-    );
-  }
-  const keys = keysOf(maps[0] ?? {});
-  const columns = keys.map((key) => unify(maps.map((map) => map[key] ?? null)));
-  let row = -1;
-  return values.map((value) => {
-    if (!isMap(value)) return value;
-    row++;
-    return mapFrom(keys.map((key, index) => [key, columns[index]?.[row] ?? null] as const));
-  });
-}
-
-/** Unifies the parts of all values together and puts each value together again. */
-function inParts<T extends Value>(
-  values: readonly Value[],
-  isWhole: (value: Value) => value is T,
-  partsOf: (value: T) => readonly Value[],
-  join: (value: T, parts: readonly Value[]) => Value,
-): readonly Value[] {
-  const unified = unify(values.filter(isWhole).flatMap((value) => partsOf(value)));
-  let at = 0;
-  return values.map((value) => {
-    if (!isWhole(value)) return value;
-    const start = at;
-    at += partsOf(value).length;
-    return join(value, unified.slice(start, at));
-  });
-}
-
-/** Distinct and in order: texts by bytes, numbers by size, others by the bytes of all that they hold. */
-export function setOf(items: readonly Value[]): ValueSet | Unknown {
-  if (items.some((item) => !isWhole(item))) return unknown;
-  const unified = unify(items);
-  const distinct = unified.filter((item, index) => unified.findIndex((other) => same(item, other) === true) === index);
-  return new ValueSet([...distinct].sort(compareValues));
-}
-
-function compareValues(a: Value, b: Value): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b);
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
-  return compareBytes(contentOf(a), contentOf(b));
-}
-
-function contentOf(value: Value): string {
-  const parts = elementsOf(value);
-  if (parts === undefined) return JSON.stringify(value);
-  const named = isMap(value);
-  return `[${parts.map(([key, item]) => `${named ? `${JSON.stringify(key)}:` : ''}${contentOf(item)};`).join('')}]`;
 }
 
 /** The elements of anything that has some; undefined for what has none. */

@@ -44,6 +44,14 @@ test.each([
   expect(problem?.message).toContain('more than 33554432 characters');
 });
 
+test.each(['distinct', 'toset', 'setunion'])(
+  '%s() of many values takes no time that grows with their square',
+  async (name) => {
+    const values = 'flatten([for a in range(300) : [for b in range(300) : "${a}-${b}"]])';
+    expect(await load({ x: `\${length(${name}(${values}))}` }, 15_000)).toEqual([]);
+  },
+);
+
 test('an evaluation that the limit ends requests no data, and is not repeated', async () => {
   const data = { gantry_image: { one: { alias: 'x' } } };
   const locals = { x: '${data.gantry_image.one.fingerprint}', y: `\${${rounds}}` };

@@ -508,11 +508,6 @@ describe('everything that is not evaluated is refused, all at once', () => {
       ['E_SHAPE cdk.tf.json/resource/0/gantry_storage_pool'],
     ],
     ['no object', ['x'], ['E_SHAPE cdk.tf.json']],
-    [
-      'a set beside a computed list, also inside of try()',
-      { output: { o: { value: '${try(true ? toset(["b"]) : keys({ a = 1 }), 0)}' } } },
-      ['E_SET_OR_LIST cdk.tf.json/output/o/value'],
-    ],
     ['a number that is not kept', withPool({ config: { size: 2 ** 53 } }), [`E_BIG_NUMBER ${at}/config/size`]],
   ])('%s', (_name, value, expected) => {
     const loaded = load(value);

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { ConversionError, type Value } from '../values.ts';
 import { text, whole } from './arguments.ts';
-import type { FunctionRow } from './function-row.ts';
+import { makesList, type FunctionRow } from './function-row.ts';
 
 interface Network {
   readonly bits: 32 | 128;
@@ -98,12 +98,12 @@ export const addresses: Readonly<Record<string, FunctionRow>> = {
   cidrhost: { least: 2, max: 2, run: (args) => host(text(args, 0), whole(args, 1)) },
   cidrnetmask: { least: 1, max: 1, run: (args) => mask(text(args, 0)) },
   cidrsubnet: { least: 3, max: 3, run: (args) => networkText(subnet(text(args, 0), whole(args, 1), whole(args, 2))) },
-  cidrsubnets: {
+  cidrsubnets: makesList({
     least: 1,
     run: (args) =>
       subnets(
         text(args, 0),
         args.slice(1).map((_, at) => whole(args, at + 1)),
       ),
-  },
+  }),
 };

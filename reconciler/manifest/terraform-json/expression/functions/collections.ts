@@ -1,6 +1,7 @@
 // Functions of lists, sets and objects.
 import { list, map, number, sequence, textsOf, whole } from './arguments.ts';
-import type { FunctionRow } from './function-row.ts';
+import { makesList, type FunctionRow } from './function-row.ts';
+import { asElementOf, contentOf, distinct, setOf, unify } from '../unify.ts';
 import {
   charactersOf,
   ConversionError,
@@ -9,14 +10,15 @@ import {
   isList,
   isMap,
   isSet,
+  isUniform,
   keysOf,
+  like,
   mapFrom,
   same,
-  setOf,
   tidy,
   toText,
   typeName,
-  unify,
+  uniform,
   unknown,
   type Value,
   type ValueMap,
@@ -36,25 +38,41 @@ function length(value: Value): Value {
 
 function element(items: readonly Value[], at: number): Value {
   if (items.length === 0) throw new ConversionError('an empty list has no element');
-  // The index wraps around, for negative numbers too.
-  return items[((at % items.length) + items.length) % items.length] ?? null;
+  // The index wraps around; below zero it does so in lists only.
+  const rest = at % items.length;
+  if (rest < 0 && !isUniform(items)) throw new ConversionError(`${at} is no index of a tuple`);
+  return items.at(rest) ?? null;
 }
 
 function lookup([object = null, key = null, ...fallback]: readonly Value[]): Value {
   if (!isMap(object)) throw new ConversionError(`argument 1 must be an object, not ${typeName(object)}`);
   const name = toText(key);
+  // The default gets the type of the elements of a map, even if it is not needed.
+  const left = fallback.map((value) => (isUniform(object) ? asElementOf(Object.values(object), value) : value));
   if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
-  const [value] = fallback;
+  const [value] = left;
   if (value === undefined) throw new ConversionError(`the object has no ${String(name)}`);
   return value;
 }
 
-const valuesOf = (object: ValueMap): readonly Value[] => keysOf(object).map((key) => object[key] ?? null);
+const keyList = (object: ValueMap): Value => like(object, [...keysOf(object)]);
+const valuesOf = (object: ValueMap): Value =>
+  like(
+    object,
+    keysOf(object).map((key) => object[key] ?? null),
+  );
 
 function merge(objects: readonly Value[]): Value {
   if (objects.includes(unknown)) return unknown;
   const present = objects.filter((object) => object !== null);
-  return mapFrom(present.flatMap((_, index) => Object.entries(map(present, index))));
+  const merged = mapFrom(present.flatMap((_, index) => Object.entries(map(present, index))));
+  return objects.length > 0 && objects.every(isUniform) ? uniform(merged) : merged;
+}
+
+/** A tuple, unless all are lists. */
+function concat(args: readonly Value[]): Value {
+  const items = args.flatMap((_, index) => sequence(args, index));
+  return args.every(isUniform) ? uniform(unify(items)) : items;
 }
 
 /** Unknown if one element is: it may be a list of any length. */
@@ -65,11 +83,6 @@ function flatten(items: readonly Value[]): Value {
 
 const flattened = (value: Value): readonly Value[] =>
   (isSet(value) ? value.items : isList(value) ? value : undefined)?.flatMap(flattened) ?? [value];
-
-function distinct(items: readonly Value[]): readonly Value[] {
-  const unified = unify(items);
-  return unified.filter((item, index) => unified.findIndex((other) => same(item, other) === true) === index);
-}
 
 function coalesce(args: readonly Value[]): Value {
   const unified = unify(args);
@@ -92,6 +105,11 @@ function range(args: readonly Value[]): readonly Value[] {
   return Array.from({ length: count }, (_, index) => tidy(start + index * step));
 }
 
+function reverse([value = null]: readonly Value[]): Value {
+  if (isSet(value)) return uniform([...value.items].reverse());
+  return like(value, [...sequence([value], first)].reverse());
+}
+
 function slice(items: readonly Value[], start: number, end: number): readonly Value[] {
   if (start < 0 || end > items.length || start > end) {
     throw new ConversionError(`${start} to ${end} is not inside a list of ${items.length}`);
@@ -112,7 +130,7 @@ function indexIn(items: readonly Value[], wanted: Value): number {
 
 function zipmap(args: readonly Value[]): Value {
   const names = list(args, first);
-  return names.includes(unknown) ? unknown : zip(textsOf(names), list(args, second));
+  return names.includes(unknown) ? unknown : like(args[second] ?? null, zip(textsOf(names), list(args, second)));
 }
 
 function zip(names: readonly string[], values: readonly Value[]): ValueMap {
@@ -121,9 +139,10 @@ function zip(names: readonly string[], values: readonly Value[]): ValueMap {
 }
 
 function chunks(items: readonly Value[], size: number): readonly Value[] {
-  if (size < 1) throw new ConversionError('the size must be 1 or more');
+  if (size < 0) throw new ConversionError('the size must not be negative');
+  if (size === 0) return items.length === 0 ? [] : [uniform(items)];
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
+    uniform(items.slice(index * size, (index + 1) * size)),
   );
 }
 
@@ -133,12 +152,12 @@ function isIn(items: readonly Value[], wanted: Value): boolean {
 
 function matchKeys(values: readonly Value[], keys: readonly Value[], wanted: readonly Value[]): readonly Value[] {
   if (values.length !== keys.length) throw new ConversionError('length of keys and values should be equal');
-  const all = unify([...keys, ...wanted]);
-  const searched = all.slice(keys.length);
-  return values.filter((_, at) => isIn(searched, all[at] ?? null));
+  const all = unify([...keys, ...wanted]).map(contentOf);
+  const searched = new Set(all.slice(keys.length));
+  return values.filter((_, at) => searched.has(all[at] ?? ''));
 }
 
-/** A set when all of them are sets, else a list. */
+/** A set when one of them is a set, else a list. */
 function product(args: readonly Value[]): Value {
   if (args.length < 2) throw new ConversionError('at least two arguments are required');
   let rows: readonly (readonly Value[])[] = [[]];
@@ -147,7 +166,7 @@ function product(args: readonly Value[]): Value {
     if (rows.length * items.length > maxProduct) throw new ConversionError(`more than ${maxProduct} combinations`);
     rows = rows.flatMap((row) => items.map((item) => [...row, item]));
   }
-  return args.every(isSet) ? setOf(rows) : rows;
+  return args.some(isSet) ? setOf(rows) : uniform(rows);
 }
 const maxProduct = 100_000;
 
@@ -157,7 +176,7 @@ function transpose(object: ValueMap): Value {
     for (const item of textsOf(list([object[key] ?? null], first)))
       turned.set(item, [...(turned.get(item) ?? []), key]);
   }
-  return mapFrom(turned);
+  return mapFrom([...turned].map(([item, keys]) => [item, uniform(keys)] as const));
 }
 
 const [first, second] = [0, 1];
@@ -172,11 +191,12 @@ const onElements = (run: (items: readonly Value[]) => Value): FunctionRow => ({ 
 const asSets = (args: readonly Value[]): readonly (readonly Value[])[] =>
   args.map((_, index) => unify(list(args, index)));
 
-const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => boolean, least = 1): FunctionRow => ({
+const sets = (keep: (content: string, others: readonly ReadonlySet<string>[]) => boolean, least = 1): FunctionRow => ({
   least,
   run: (args) => {
     const [head = [], ...others] = unify(asSets(args)) as readonly (readonly Value[])[];
-    return setOf(head.filter((item) => keep(item, others)));
+    const contents = others.map((other) => new Set(other.map(contentOf)));
+    return setOf(head.filter((item) => keep(contentOf(item), contents)));
   },
 });
 
@@ -189,31 +209,31 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
     run: (args) => element(sequence(args, first), whole(args, second)),
   },
   lookup: { least: 2, max: 3, takesNull: true, passesElements: true, run: lookup },
-  keys: { least: 1, max: 1, passesElements: true, run: (args) => keysOf(map(args, first)) },
+  keys: { least: 1, max: 1, passesElements: true, run: (args) => keyList(map(args, first)) },
   values: { least: 1, max: 1, passesElements: true, run: (args) => valuesOf(map(args, first)) },
   merge: { least: 0, seesUnknown: true, takesNull: true, run: merge },
-  concat: { least: 1, passesElements: true, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
+  concat: { least: 1, passesElements: true, run: concat },
   contains: { least: 2, max: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
   coalesce: { least: 1, seesUnknown: true, takesNull: true, run: coalesce },
-  compact: onList((items) => textsOf(items.filter((item) => item !== null && item !== ''))),
-  distinct: onList(distinct),
+  compact: makesList(onList((items) => textsOf(items.filter((item) => item !== null && item !== '')))),
+  distinct: makesList(onList((items) => distinct(unify(items)))),
   flatten: onElements(flatten),
-  reverse: onElements((items) => [...items].reverse()),
-  sort: onList((items) => [...textsOf(items)].sort(compareBytes)),
+  reverse: { least: 1, max: 1, passesElements: true, run: reverse },
+  sort: makesList(onList((items) => [...textsOf(items)].sort(compareBytes))),
   one: onElements(one),
-  range: { least: 1, max: 3, run: range },
+  range: makesList({ least: 1, max: 3, run: range }),
   slice: {
     least: 3,
     max: 3,
     passesElements: true,
-    run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)),
+    run: (args) => like(args[first] ?? null, slice(sequence(args, first), whole(args, 1), whole(args, 2))),
   },
   index: { least: 2, max: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
   zipmap: { least: 2, max: 2, passesElements: true, run: zipmap },
-  chunklist: { least: 2, max: 2, run: (args) => chunks(unify(list(args, first)), whole(args, second)) },
+  chunklist: makesList({ least: 2, max: 2, run: (args) => chunks(unify(list(args, first)), whole(args, second)) }),
   setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
-  setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
-  setsubtract: sets((item, others) => !others.some((other) => isIn(other, item)), 2),
+  setintersection: sets((content, others) => others.every((other) => other.has(content))),
+  setsubtract: sets((content, others) => !others.some((other) => other.has(content)), 2),
   coalescelist: {
     least: 1,
     run: (args) => {
@@ -222,9 +242,13 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
       return found;
     },
   },
-  matchkeys: { least: 3, max: 3, run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)) },
+  matchkeys: makesList({
+    least: 3,
+    max: 3,
+    run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)),
+  }),
   setproduct: { least: 1, run: product },
-  transpose: { least: 1, max: 1, run: (args) => transpose(map(args, first)) },
+  transpose: makesList({ least: 1, max: 1, run: (args) => transpose(map(args, first)) }),
   ephemeralasnull: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
   sensitive: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
   nonsensitive: { least: 1, max: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },

@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto';
 import { text } from './arguments.ts';
 import type { FunctionRow } from './function-row.ts';
 import { jsonText, readJson } from '../json-text.ts';
+import { setOf, unify } from '../unify.ts';
 import {
   ConversionError,
   isList,
   isMap,
   isSet,
   mapFrom,
-  setOf,
   toBool,
   toNumber,
   toText,
   typeName,
-  unify,
+  uniform,
   unknown,
   type Value,
 } from '../values.ts';
@@ -33,8 +33,8 @@ const digest = (algorithm: string, encoding: 'hex' | 'base64'): FunctionRow => (
 });
 
 function toList(value: Value): Value {
-  if (isSet(value)) return value.items;
-  if (isList(value)) return unify(value);
+  if (isSet(value)) return uniform(value.items);
+  if (isList(value)) return uniform(unify(value));
   throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
 }
 
@@ -48,7 +48,7 @@ function toMap(value: Value): Value {
   if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
   const keys = Object.keys(value);
   const unified = unify(Object.values(value));
-  return mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const));
+  return uniform(mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const)));
 }
 
 export const conversions: Readonly<Record<string, FunctionRow>> = {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ConversionError, mapFrom, type Value } from '../values.ts';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './function-row.ts';
+import { makesList, type FunctionRow } from './function-row.ts';
 
 function fromBase64(source: string): Buffer {
   const bytes = Buffer.from(source, 'base64');
@@ -124,6 +124,6 @@ export const encodings: Readonly<Record<string, FunctionRow>> = {
   },
   textdecodebase64: { least: 2, max: 2, run: (args) => charset(text(args, 1)).decode(fromBase64(text(args, 0))) },
   urlencode: { least: 1, max: 1, run: (args) => urlEncoded(text(args, 0)) },
-  csvdecode: { least: 1, max: 1, run: (args) => readCsv(text(args, 0)) },
+  csvdecode: makesList({ least: 1, max: 1, run: (args) => readCsv(text(args, 0)) }),
   uuidv5: { least: 2, max: 2, run: (args) => nameBased(text(args, 0), text(args, 1)) },
 };

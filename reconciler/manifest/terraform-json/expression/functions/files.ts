@@ -1,7 +1,8 @@
 // Functions of files and paths, as Terraform on Unix has them.
 import { createHash } from 'node:crypto';
 import { posix, resolve } from 'node:path';
-import { ConversionError, isMap, setOf, typeName, type Value } from '../values.ts';
+import { setOf } from '../unify.ts';
+import { ConversionError, isMap, typeName, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import type { FileReader } from './file-reader.ts';
 import type { FunctionContext, FunctionRow } from './function-row.ts';

@@ -1,6 +1,6 @@
-// A function of expressions: a row of the table of functions. Types only.
+// A function of expressions: a row of the table of functions.
 import type { FileReader } from './file-reader.ts';
-import type { Value, ValueMap } from '../values.ts';
+import { isList, isMap, uniform, type Value, type ValueMap } from '../values.ts';
 
 /** The environment of functions, besides their arguments. */
 export interface FunctionContext {
@@ -22,3 +22,12 @@ export interface FunctionRow {
   readonly takesNull?: true;
   readonly run: (args: readonly Value[], context: FunctionContext) => Value;
 }
+
+/** The function, whose result is a list or a map instead of a tuple or an object. */
+export const makesList = (row: FunctionRow): FunctionRow => ({
+  ...row,
+  run: (args, context) => {
+    const value = row.run(args, context);
+    return isList(value) || isMap(value) ? uniform(value) : value;
+  },
+});

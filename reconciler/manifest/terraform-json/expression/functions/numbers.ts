@@ -13,14 +13,14 @@ const single = (compute: (value: number) => number): FunctionRow => ({
   run: (args) => tidy(compute(number(args, 0))),
 });
 
-const digits = /^-?[0-9a-z]+$/i;
+const digits = /^[-+]?[0-9a-z]+$/i;
 
 function parseInteger(source: string, base: number): number {
   if (base < 2 || base > 36) throw new ConversionError(`the base must be 2 to 36, not ${base}`);
   const isValid =
     digits.test(source) &&
     source
-      .replace('-', '')
+      .replace(/^[-+]/, '')
       .split('')
       .every((digit) => Number.parseInt(digit, base) >= 0);
   if (!isValid) throw new ConversionError(`${JSON.stringify(source)} is no whole number of base ${base}`);

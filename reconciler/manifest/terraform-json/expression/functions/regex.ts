@@ -2,7 +2,7 @@
 import { checkLength, ConversionError, mapFrom, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import { readRegex } from './regex-dialect.ts';
-import type { FunctionRow } from './function-row.ts';
+import { makesList, type FunctionRow } from './function-row.ts';
 
 function resultOf(match: RegExpExecArray): Value {
   if (match.length === 1) return match[0];
@@ -51,5 +51,9 @@ function filled(put: string, match: RegExpExecArray): string {
 
 export const regexes: Readonly<Record<string, FunctionRow>> = {
   regex: { least: 2, max: 2, run: (args) => first(text(args, 0), text(args, 1)) },
-  regexall: { least: 2, max: 2, run: (args) => matchesOf(readRegex(text(args, 0), 'g'), text(args, 1)).map(resultOf) },
+  regexall: makesList({
+    least: 2,
+    max: 2,
+    run: (args) => matchesOf(readRegex(text(args, 0), 'g'), text(args, 1)).map(resultOf),
+  }),
 };

@@ -2,7 +2,7 @@
 import { list, text, textsOf, truth, whole } from './arguments.ts';
 import { formatTexts } from './format.ts';
 import { replaceAll } from './regex.ts';
-import type { FunctionRow } from './function-row.ts';
+import { makesList, type FunctionRow } from './function-row.ts';
 import { charactersOf, checkLength, ConversionError, isList, isSet, joinTexts, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({
@@ -77,11 +77,11 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
   startswith: compare((value, prefix) => value.startsWith(prefix)),
   endswith: compare((value, suffix) => value.endsWith(suffix)),
   strcontains: compare((value, part) => value.includes(part)),
-  split: {
+  split: makesList({
     least: 2,
     max: 2,
     run: (args) => (text(args, 0) === '' ? Array.from(text(args, 1)) : text(args, 1).split(text(args, 0))),
-  },
+  }),
   join: {
     least: 2,
     run: (args) =>
@@ -94,7 +94,11 @@ export const texts: Readonly<Record<string, FunctionRow>> = {
   substr: { least: 3, max: 3, run: (args) => substring(text(args, 0), whole(args, 1), whole(args, 2)) },
   indent: { least: 2, max: 2, run: (args) => indent(whole(args, 0), text(args, 1)) },
   format: { least: 1, takesNull: true, run: (args) => formatTexts(text(args, 0), args.slice(1)) },
-  formatlist: { least: 1, takesNull: true, run: (args) => formatList(text(args, 0), args.slice(1)) },
+  formatlist: makesList({
+    least: 1,
+    takesNull: true,
+    run: (args) => formatList(text(args, 0), args.slice(1)),
+  }),
   alltrue: { least: 1, max: 1, run: (args) => list(args, 0).every((value) => value !== null && truth(value)) },
   anytrue: { least: 1, max: 1, run: (args) => list(args, 0).some((value) => value !== null && truth(value)) },
 };
