@@ -2,7 +2,7 @@
 import { fileSystemScript } from '../../support/drivers/ceph-cluster.ts';
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { runSuite } from '../suite-disk.ts';
-import { apply, container, destroy, operations } from './shell.ts';
+import { api, apply, container, destroy, operations } from './shell.ts';
 
 /** Emulated, the suite takes many minutes. */
 const groupSeconds = 5_400;
@@ -35,7 +35,7 @@ export const cephfsChecks: readonly Check[] = [
         note() { gantry exec on-cephfs -- sh -c "echo $1 >/data/note"; }
         note first; operation POST ${volume}/snapshots '{"name":"s1"}' >/dev/null; note second
         kill -9 $(systemctl show -p MainPID --value gantryd); until gantry exec on-cephfs -- cat /data/note 2>/dev/null; do sleep 1; done
-        gantry stop on-cephfs >/dev/null; operation PUT ${volume} '{"restore":"s1"}' >/dev/null; gantry start on-cephfs >/dev/null
+        gantry stop on-cephfs >/dev/null; ${api} -f -X PUT -d '{"restore":"s1"}' http://gantryd${volume} >/dev/null; gantry start on-cephfs >/dev/null
         until gantry exec on-cephfs -- cat /data/note 2>/dev/null; do sleep 1; done`,
         600,
       );
@@ -46,7 +46,7 @@ export const cephfsChecks: readonly Check[] = [
     name: 'the pool of cephfs goes without a mount or a file of it left',
     async run(host) {
       await host.run(destroy('cephfs'), 600);
-      const left = `grep ceph /proc/self/mountinfo || true; mkdir /mnt/top; mount -t ceph :/ /mnt/top -o name=admin,mds_namespace=files; ls -A /mnt/top; umount /mnt/top; rmdir /mnt/top`;
+      const left = `grep ceph /proc/self/mountinfo || true; mkdir /mnt/top; mount -t ceph :/ /mnt/top -o name=admin,mds_namespace=files,ms_mode=prefer-crc; ls -A /mnt/top; umount /mnt/top; rmdir /mnt/top`;
       expectSame(await host.run(left), '', 'what is left');
     },
   },
