@@ -8,8 +8,19 @@ export interface ImportNote {
   readonly text: string;
 }
 
+/** What the server has for the containers. */
+export interface ServerParts {
+  /** Its volumes are there. Absent: `default`. */
+  readonly pool?: string | undefined;
+  /** Has the root disk, and the nic of services without networks. Absent: that of a document without `profiles`. */
+  readonly profile?: string | undefined;
+}
+
 export class ComposeFile {
   readonly root: JsonObject;
+  readonly pool: string;
+  /** The profiles of each container; empty: those that the server gives one. */
+  readonly profiles: readonly string[];
   /** Where the file is; relative paths in it begin there. */
   readonly folder: string;
   readonly notes: ImportNote[] = [];
@@ -23,8 +34,15 @@ export class ComposeFile {
   readonly networks = new Names(15, 2);
   readonly #lineAt: (path: readonly string[]) => number;
 
-  constructor(root: JsonObject, folder: string, lineAt: (path: readonly string[]) => number) {
+  constructor(
+    root: JsonObject,
+    folder: string,
+    lineAt: (path: readonly string[]) => number,
+    { pool = 'default', profile }: ServerParts,
+  ) {
     this.root = root;
+    this.pool = pool;
+    this.profiles = profile === undefined ? [] : [profile];
     this.folder = folder;
     this.#lineAt = lineAt;
   }

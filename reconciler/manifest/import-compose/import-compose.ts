@@ -3,7 +3,7 @@ import { isMap as isYamlMap, LineCounter, parseDocument, visit, type Document as
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap, mapOf } from '../../core/documents/json-values.ts';
 import { withExtended } from './extends.ts';
-import { ComposeFile, type ImportNote } from './file.ts';
+import { ComposeFile, type ImportNote, type ServerParts } from './file.ts';
 import { volumeDocuments } from './mounts.ts';
 import { networkDocuments } from './networks.ts';
 import { resolvedFile } from './remedies.ts';
@@ -19,7 +19,7 @@ export interface Imported {
 }
 
 /** `folder`: where the file is; relative paths in it begin there. */
-export function importCompose(text: string, folder: string): Imported {
+export function importCompose(text: string, folder: string, parts: ServerParts = {}): Imported {
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, merge: true });
   const failed = (errors: readonly ImportNote[]): Imported => ({ documents: [], notes: [], errors });
@@ -30,7 +30,7 @@ export function importCompose(text: string, folder: string): Imported {
   if (broken.length > 0) return failed(broken);
   const found = interpolate(mapOf(yaml.toJS({ maxAliasCount: 100 }) as Json));
   const lineAt = (path: readonly string[]): number => lineOf(yaml, lines, path);
-  const file = new ComposeFile(found.root, folder, lineAt);
+  const file = new ComposeFile(found.root, folder, lineAt, parts);
   const services = file.section('services');
   if (Object.keys(services).length === 0)
     return failed([{ line: 1, text: 'has no services: a compose file lists them under services' }]);

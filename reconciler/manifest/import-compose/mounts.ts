@@ -37,7 +37,7 @@ export function mountsOf(file: ComposeFile, service: string, values: JsonObject)
         );
       const from = isPath
         ? { source: resolve(file.folder, mount.source) }
-        : { pool: 'default', source: volumeName(file, mount.source) };
+        : { pool: file.pool, source: volumeName(file, mount.source) };
       return [
         [
           `volume-${index + 1}`,
@@ -88,10 +88,10 @@ export function volumeDocuments(file: ComposeFile): readonly JsonObject[] {
     if (external === true || isMap(external)) {
       file.note(
         path,
-        `volumes.${name} is external: make the volume ${volumeName(file, name)} in the pool default, with its data, before the first apply`,
+        `volumes.${name} is external: make the volume ${volumeName(file, name)} in the pool ${file.pool}, with its data, before the first apply`,
       );
       return [];
     }
-    return [{ kind: 'storage_volume', name: volumeName(file, name), pool: 'default' }];
+    return [{ kind: 'storage_volume', name: volumeName(file, name), pool: file.pool }];
   });
 }

@@ -35,6 +35,7 @@ export function containerOf(file: ComposeFile, service: string, values: JsonObje
     kind: 'container',
     name: containerName(file, service),
     source: sourceOf(file, service, asText(values['image'])),
+    ...(file.profiles.length === 0 ? {} : { profiles: file.profiles }),
     ...(Object.keys(config).length === 0 ? {} : { config }),
     ...(Object.keys(devices).length === 0 ? {} : { devices }),
     ...(addresses.length === 0 ? {} : { manage: { depends_on: addresses } }),

@@ -16,6 +16,17 @@ test('services become containers, and unconverted parts are listed with their li
   expectGolden('import/compose-shop.json', `${JSON.stringify({ documents, notes }, null, 2)}\n`);
 });
 
+test('volumes and containers are those of the pool and the profile that are named', () => {
+  const text =
+    'services:\n  db: { image: "debian:12", volumes: ["data:/data"] }\nvolumes: { data: { external: true }, more: {} }\n';
+  const { documents, notes } = importCompose(text, '/', { pool: 'main', profile: 'base' });
+  const device = { type: 'disk', pool: 'main', source: 'data', path: '/data' };
+  expect(documents).toEqual([expect.objectContaining({ profiles: ['base'], devices: { 'volume-1': device } })]);
+  expect(notes.map((note) => note.text)).toEqual([expect.stringContaining('in the pool main')]);
+  const { documents: made } = importCompose(text.replace('{ external: true }', '{}'), '/', { pool: 'main' });
+  expect(made[0]).toEqual({ kind: 'storage_volume', name: 'data', pool: 'main' });
+});
+
 test.each([
   ['services: [', 1, /flow/i],
   ['version: "3"\n', 1, /has no services/],

@@ -10,14 +10,14 @@ import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
 
 export const importComposeFile: Run<ImportComposeOptions> = async (context, [file = '']) => {
-  const { output, force } = context.options;
+  const { output, force, ...parts } = context.options;
   const text =
     file === '-'
       ? await textOfStream(context.io.stdin)
       : await readFile(file, 'utf8').catch((error: Error) => {
           throw usageError(`cannot read ${file}: ${error.message}`);
         });
-  const { documents, notes, errors } = importCompose(text, dirname(resolve(file)));
+  const { documents, notes, errors } = importCompose(text, dirname(resolve(file)), parts);
   for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);
   if (errors.length > 0) throw commandError(`${file} was not imported: correct what is named above`);
   const written = formatManifest(documents.map((document) => `---\n${stringify(document)}`).join('')).text;

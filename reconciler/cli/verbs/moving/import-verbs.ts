@@ -7,11 +7,18 @@ export const importCompose = verb(
   'write manifests for the services of a compose file, and list what is not converted',
   {
     args: [['<file>', 'the compose file; - for stdin']],
-    flags: inSection('Output:', {
-      output: text('-o, --output <file>', 'manifest to write (default: stdout)'),
-      force: toggle('--force', 'overwrite an existing file'),
-    }),
-    examples: ['gantry import compose compose.yaml -o stack.yaml'],
+    flags: {
+      pool: text('--pool <name>', 'storage pool of the volumes (default: default)'),
+      profile: text('--profile <name>', 'profile of the containers, with their root disk (default: default)'),
+      ...inSection('Output:', {
+        output: text('-o, --output <file>', 'manifest to write (default: stdout)'),
+        force: toggle('--force', 'overwrite an existing file'),
+      }),
+    },
+    examples: [
+      'gantry import compose compose.yaml -o stack.yaml',
+      'gantry import compose compose.yaml --pool main --profile base   # on a host of gantry init',
+    ],
   },
 );
 export type ImportComposeOptions = OptionsOf<typeof importCompose>;
