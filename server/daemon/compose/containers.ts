@@ -35,7 +35,7 @@ export function composeContainers(base: Foundation, common: Common, { images, pu
     running,
     guests,
     architecture: architectureName(machine()) ?? machine(),
-    shutdowns: new Shutdowns(common.runtime),
+    shutdowns: new Shutdowns(),
     snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   };
   return {

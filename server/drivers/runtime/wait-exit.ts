@@ -26,11 +26,13 @@ export function nextStop(
         outcome();
       };
       const aborted = (): void => finish(() => reject(signal.reason));
-      const tooLate = (): void =>
-        finish(() => reject(driverErrors.timeout(`Container "${name}" did not stop in ${timeoutMs} ms`)));
-      const timer = timeoutMs === undefined ? undefined : setTimeout(tooLate, timeoutMs);
+      const late = (): void => finish(() => reject(tooLate(name, timeoutMs)));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       signal.addEventListener('abort', aborted, { once: true });
       if (signal.aborted) aborted();
       void stopped.then(() => finish(resolve));
     });
 }
+
+export const tooLate = (name: string, timeoutMs: number | undefined): Error =>
+  driverErrors.timeout(`Container "${name}" did not stop in ${timeoutMs} ms`);

@@ -100,7 +100,7 @@ export class ContainerEnds {
       return;
     }
     // The next daemon must know that they ran.
-    if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name)) return;
+    if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name) || this.#deps.shutdowns.isPending(name)) return;
     try {
       await this.#deps.locks.run(lockOf(name), async () => {
         const entry = this.#deps.records.containers.get(name);

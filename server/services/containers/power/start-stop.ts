@@ -1,6 +1,6 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
-import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
+import { halt, shutDown, stopCleanly, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -43,16 +43,21 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   return deps.operations.start({
     description: descriptions[action],
     resources: { containers: [containerUrl(name)] },
-    run: async (_handle, signal) => {
-      const isCutShort = endsByForce(action, wanted) && (await deps.shutdowns.cutShort(name, signal));
-      const change = { ...wanted, isCutShort };
-      await deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, change, signal));
+    run: (_handle, signal) => {
+      const perform = (): Promise<void> =>
+        deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, wanted, signal));
+      const { shutdowns } = deps;
+      if (!isEnd(action, wanted)) return shutdowns.inTurn(name, perform);
+      // It does not wait for a shutdown: it kills the container, which ends that.
+      if (wanted.force) return perform();
+      if (action === 'restart') return shutdowns.inTurn(name, () => restartCleanly(deps, caller, name, wanted, signal));
+      return shutdowns.stopInTurn(name, wanted.timeoutMs, () => stopCleanly(deps, caller, name, wanted, signal));
     },
   });
 }
 
-const endsByForce = (action: StateAction, { force, stateful = false }: StateChange): boolean =>
-  force && ((action === 'stop' && !stateful) || action === 'restart');
+const isEnd = (action: StateAction, { stateful = false }: StateChange): boolean =>
+  action === 'restart' || (action === 'stop' && !stateful);
 
 async function performAction(
   deps: StateDeps,
@@ -88,13 +93,32 @@ async function restartNow(
   wanted: StateChange,
   signal: AbortSignal,
 ): Promise<void> {
-  if (deps.runtime.probe(name).status === 'frozen' && !wanted.force) {
-    throw errors.badRequest(`The container ${name} is not running: it is frozen`);
-  }
   checkMayRun(deps, readyContainer(deps.records, name));
   await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
+}
+
+/** The caller does not hold the container's lock. */
+async function restartCleanly(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: StateChange,
+  signal: AbortSignal,
+): Promise<void> {
+  const check = (): void => {
+    const { status } = deps.runtime.probe(name);
+    if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+    if (status === 'frozen') throw errors.badRequest(`The container ${name} is not running: it is frozen`);
+    checkMayRun(deps, readyContainer(deps.records, name));
+  };
+  await shutDown(deps, name, { wanted, check, signal }, async (isOurs) => {
+    // A forced stop is the later wish, and a forced restart has started it.
+    if (!isOurs) return;
+    publishStopped(deps, caller, name, wanted);
+    await startNow(deps, caller, name, signal);
+  });
 }
 
 async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {

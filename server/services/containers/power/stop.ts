@@ -28,6 +28,47 @@ export async function stopNow(
   await afterStop(deps, caller, name, signal);
 }
 
+/** A clean stop. The caller does not hold the container's lock: meanwhile its settings can change, and a forced change can end it. */
+export async function stopCleanly(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: StateChange,
+  signal: AbortSignal,
+): Promise<void> {
+  const mayStop = (): void => refuseStopped(deps, name);
+  await shutDown(deps, name, { wanted, check: mayStop, signal }, async (isOurs) => {
+    if (isOurs) publishStopped(deps, caller, name, wanted);
+    if (deps.runtime.probe(name).status === 'stopped') await afterStop(deps, caller, name, signal);
+  });
+}
+
+interface Shutdown {
+  readonly wanted: StateChange;
+  /** Runs under the container's lock, and throws what speaks against the shutdown. */
+  readonly check: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** Waits outside the container's lock. `after` runs under it; `isOurs`: no forced change has ended the container. */
+export async function shutDown(
+  deps: StateDeps,
+  name: string,
+  { wanted, check, signal }: Shutdown,
+  after: (isOurs: boolean) => Promise<void>,
+): Promise<void> {
+  const shutdown = async (): Promise<void> => {
+    await end(deps, name, wanted, signal);
+    await deps.locks.run(lockOf(name), () => after(deps.shutdowns.isPending(name)));
+  };
+  // It begins under the lock, which does not wait for its end.
+  const { ended } = await deps.locks.run(lockOf(name), async () => {
+    check();
+    return { ended: deps.shutdowns.during(name, shutdown) };
+  });
+  await ended;
+}
+
 export function publishStopped({ events }: StateDeps, caller: Caller, name: string, { force }: StateChange): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), caller);
 }
@@ -55,23 +96,39 @@ export async function stopStateful(
     const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
     await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
   });
+  deps.shutdowns.takeOver(name);
   deps.events.lifecycle('container-stopped', containerUrl(name), caller);
   await afterStop(deps, caller, name, signal);
 }
 
 /** The caller holds the container's lock, and does the work after the stop. */
 export async function halt(deps: StateDeps, name: string, wanted: StateChange, signal: AbortSignal): Promise<void> {
-  const { status } = deps.runtime.probe(name);
-  // This forced change has ended it already, by cutting its shutdown short.
-  if (status === 'stopped' && wanted.isCutShort === true) return;
-  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
-  await deps.view.during(name, statusCodes.stopping, async () => {
+  // One that obeyed a shutdown at this moment is what the caller wants.
+  if (!deps.shutdowns.isPending(name)) refuseStopped(deps, name);
+  await end(deps, name, wanted, signal);
+  deps.shutdowns.takeOver(name);
+}
+
+function refuseStopped({ runtime }: StateDeps, name: string): void {
+  if (runtime.probe(name).status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+}
+
+async function end(
+  { runtime, view }: StateDeps,
+  name: string,
+  { force, timeoutMs }: StateChange,
+  signal: AbortSignal,
+): Promise<void> {
+  const { status } = runtime.probe(name);
+  if (status === 'stopped') return;
+  await view.during(name, statusCodes.stopping, async () => {
     // A frozen init cannot obey: it is thawed first, and stays running if the shutdown times out.
-    if (status === 'frozen' && !wanted.force) await deps.runtime.unfreeze(name);
-    const { force, timeoutMs } = wanted;
-    const stop = (): Promise<void> =>
-      deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
-    await (force ? stop() : deps.shutdowns.during(name, stop));
+    if (status === 'frozen' && !force) await runtime.unfreeze(name);
+    const how = { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    await runtime.stop(name, how, signal).catch((error: unknown) => {
+      // It may have ended at this moment.
+      if (runtime.probe(name).status !== 'stopped') throw error;
+    });
   });
 }
 

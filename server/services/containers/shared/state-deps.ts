@@ -11,11 +11,18 @@ export type StateDeps = ContainerDeps & {
   readonly shutdowns: ShutdownBook;
 };
 
-/** Shutdowns under way. */
+/** Requested power actions in their order, and the shutdowns among them. */
 export interface ShutdownBook {
+  /** After all earlier actions on the container, shutdowns included. */
+  inTurn(name: string, work: () => Promise<void>): Promise<void>;
+  /** A clean stop. It joins one under way, as in LXD: both end together. `timeoutMs`: how long it waits for that one. */
+  stopInTurn(name: string, timeoutMs: number | undefined, stop: () => Promise<void>): Promise<void>;
+  /** `shutdown`: all of it, with what follows the end of the container. */
   during(name: string, shutdown: () => Promise<void>): Promise<void>;
-  /** Kills the container if it is shutting down, which ends that shutdown. False: it was not. */
-  cutShort(name: string, signal: AbortSignal): Promise<boolean>;
+  /** What follows the end of the container is left to its shutdown. */
+  isPending(name: string): boolean;
+  /** The caller has ended the container, and does what follows instead of the pending shutdown. */
+  takeOver(name: string): void;
 }
 
 /** What a cluster with healing lets this host run. */
@@ -33,6 +40,4 @@ export interface StateChange {
   readonly timeoutMs: number | undefined;
   /** A start uses the checkpoint; a stop makes one. */
   readonly stateful?: boolean;
-  /** This forced change has already cut a shutdown short. */
-  readonly isCutShort?: boolean;
 }

@@ -35,7 +35,7 @@ function running(ephemeral: boolean, isDeaf: boolean) {
     },
     events: { lifecycle: (action: string) => void emitted.push(action) },
     hosts: { refresh: () => Promise.resolve() },
-    shutdowns: { during: (_name: string, shutdown: () => Promise<void>) => shutdown() },
+    shutdowns: { isPending: () => false, takeOver: () => {} },
     locks: { unshared: () => Promise.resolve() },
     sagas: { run: () => Promise.reject(new Error('the pool is busy')) },
     log: { ...silentLog, info: log, error: log },
