@@ -118,9 +118,11 @@ export class VolumeSnapshots {
 
   delete(caller: Caller, volume: VolumeId, name: string): Operation {
     this.#find(volume, name);
-    const { uuid } = readyVolume(this.#deps.records, volume);
-    const key = ownedKey(uuid, name);
+    readyVolume(this.#deps.records, volume);
     return this.#start(caller, 'Deleting storage volume snapshot', volume, async (signal) => {
+      // Another request may have deleted it while this one waited.
+      this.#find(volume, name);
+      const key = ownedKey(readyVolume(this.#deps.records, volume).uuid, name);
       await this.#deps.sagas.finishUndoHeld('volumeSnapshots', key);
       if (this.#deps.records.volumeSnapshots.has(key)) await this.dropNow(caller, volume, name, signal);
     });

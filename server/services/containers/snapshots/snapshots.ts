@@ -115,9 +115,11 @@ export class Snapshots {
 
   delete(caller: Caller, container: string, name: string): Operation {
     this.#find(container, name);
-    const { uuid } = readyContainer(this.#deps.records, container).document;
-    const key = snapshotKey(uuid, name);
+    readyContainer(this.#deps.records, container);
     return this.#start('Deleting snapshot', container, async (signal) => {
+      // Another request may have deleted it while this one waited.
+      this.#find(container, name);
+      const key = snapshotKey(readyContainer(this.#deps.records, container).document.uuid, name);
       await this.#deps.sagas.finishUndoHeld('snapshots', key);
       if (this.#deps.records.snapshots.has(key)) await this.dropNow(caller, container, name, signal);
     });

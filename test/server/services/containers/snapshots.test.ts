@@ -203,6 +203,19 @@ describe('changing', () => {
     expect(await names(to)).toEqual([]);
   });
 
+  test('one of several concurrent deletions deletes a snapshot, and the others do not find it', async () => {
+    const c = await fresh();
+    await take(c, { name: 's' });
+    const answers = await Promise.all([0, 1, 2].map(() => daemon.call('DELETE', path(c, 's'))));
+    const errors = await Promise.all(
+      answers.map(async ({ status, body }) =>
+        status === 202 ? (await daemon.wait(body.operation)).err : body.metadata.message,
+      ),
+    );
+    expect(errors.filter((err) => err === '')).toHaveLength(1);
+    expect(errors.filter((err) => err.endsWith('was not found'))).toHaveLength(2);
+  });
+
   test('each step sends an event', async () => {
     const c = await fresh();
     const events = await daemon.listen('lifecycle');

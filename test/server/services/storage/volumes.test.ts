@@ -157,6 +157,19 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(readdirSync(join(daemon.dir, 'storage-pools', pool, 'custom-snapshots'))).not.toContain(name);
   });
 
+  test('one of several concurrent deletions deletes a snapshot, and the others do not find it', async () => {
+    const name = await made(pool);
+    await daemon.ok('POST', snapshots(name), { name: 's' });
+    const answers = await Promise.all([0, 1, 2].map(() => daemon.call('DELETE', snapshots(name, 's'))));
+    const errors = await Promise.all(
+      answers.map(async ({ status, body }) =>
+        status === 202 ? (await daemon.wait(body.operation)).err : body.metadata.message,
+      ),
+    );
+    expect(errors.filter((err) => err === '')).toHaveLength(1);
+    expect(errors.filter((err) => err.endsWith('was not found'))).toHaveLength(2);
+  });
+
   test('one ETag of a snapshot lets one of several parallel changes pass', async () => {
     const name = await made(pool);
     await daemon.ok('POST', snapshots(name), { name: 's' });
