@@ -110,7 +110,8 @@ export class VolumeSnapshots {
     checkSnapshotName(to);
     return this.#start(caller, 'Renaming storage volume snapshot', volume, async (signal) => {
       await this.#deps.locks.unshared(volumeLock(volume));
-      const params = { volume, uuid, snapshot: name, to };
+      // Another request may have renamed the volume while this one waited.
+      const params = { volume, uuid: readyVolume(this.#deps.records, volume).uuid, snapshot: name, to };
       await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#emit('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
     });

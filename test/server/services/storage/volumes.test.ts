@@ -187,6 +187,19 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(await daemon.get(path)).toMatchObject({ description: only });
   });
 
+  test('a rename of a snapshot that waits for a rename of its volume fails, and the snapshot stays usable', async () => {
+    const [name, to] = [await made(pool), fresh()];
+    await daemon.ok('POST', snapshots(name), { name: 's' });
+    const [volume, snapshot] = await Promise.all([
+      daemon.call('POST', volumes(pool, 'custom', name), { name: to }),
+      daemon.call('POST', snapshots(name, 's'), { name: 't' }),
+    ]);
+    expect([volume.status, snapshot.status]).toEqual([200, 202]);
+    expect(await daemon.wait(snapshot.body.operation)).toMatchObject({ status: 'Failure' });
+    await daemon.ok('POST', snapshots(to, 's'), { name: 't' });
+    expect(await daemon.get(snapshots(to))).toEqual([snapshots(to, 't')]);
+  });
+
   test('copies work within the pool, of a snapshot, without snapshots, and into another pool', async () => {
     const name = await made(pool, { config: { 'user.a': '1' } });
     write(pool, name, 'one');
