@@ -129,12 +129,26 @@ export class Volumes {
       await this.#deps.sagas.finishUndo('volumes', volumeKey(volume));
       // A volume in creation is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
-      await withVolumes(this.#deps, [volume], async () => {
-        await this.#deps.locks.unshared(volumeLock(volume));
-        await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
-      });
+      await this.#deleteCustom(caller, volume);
     }
     this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), caller);
+  }
+
+  async #deleteCustom(caller: Caller, volume: VolumeId): Promise<void> {
+    const { records, locks, sagas, events } = this.#deps;
+    await withVolumes(this.#deps, [volume], async () => {
+      await locks.unshared(volumeLock(volume));
+      const { uuid } = readyVolume(records, volume);
+      const snapshots = ownedBy(records, 'volumeSnapshots', uuid);
+      const backups = ownedBy(records, 'backups', uuid);
+      await sagas.run(deleteVolumeSaga(this.#deps), volume);
+      for (const { name } of snapshots)
+        events.lifecycle('storage-volume-snapshot-deleted', customUrl(volume, 'snapshots', name), caller);
+      for (const { name } of backups) {
+        const context = { backup_name: `${plainName(volume.name)}/${name}` };
+        events.lifecycle('storage-volume-backup-deleted', customUrl(volume, 'backups', name), caller, context);
+      }
+    });
   }
 
   /** The pool's copy is shared: it is deleted with the last project that sees it. Another container of the image unpacks it again. */

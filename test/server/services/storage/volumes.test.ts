@@ -264,12 +264,18 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     const events = await daemon.listen('lifecycle');
     const name = await made(pool);
     await daemon.ok('POST', snapshots(name), { name: 's' });
+    await daemon.ok('POST', volumes(pool, 'custom', name, 'backups'), { name: 'b' });
     await daemon.call('DELETE', volumes(pool, 'custom', name));
     await events.next((event) => lifecycleOf(event).action === 'storage-volume-deleted');
-    expect(events.events.map((event) => lifecycleOf(event).action)).toEqual([
-      'storage-volume-created',
-      'storage-volume-snapshot-created',
-      'storage-volume-deleted',
+    const path = volumes(pool, 'custom', name);
+    const sent = events.events.map(lifecycleOf).map(({ action, source, context }) => [action, source, context]);
+    expect(sent).toEqual([
+      ['storage-volume-created', path, undefined],
+      ['storage-volume-snapshot-created', `${path}/snapshots/s`, undefined],
+      ['storage-volume-backup-created', `${path}/backups/b`, { backup_name: `${name}/b` }],
+      ['storage-volume-snapshot-deleted', `${path}/snapshots/s`, undefined],
+      ['storage-volume-backup-deleted', `${path}/backups/b`, { backup_name: `${name}/b` }],
+      ['storage-volume-deleted', path, undefined],
     ]);
   });
 });
