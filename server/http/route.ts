@@ -8,6 +8,9 @@ import { isTrue } from '../api/text/value-checks.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/shared/caller.ts';
 import type { ProjectNames } from '../services/shared/project-scope.ts';
+import { recursionOf } from '../api/text/recursion.ts';
+
+export { recursionOf };
 
 export interface RouteContext<Params = Readonly<Record<string, string>>, Query = TextQuery, Body = unknown> {
   readonly caller: Caller;
@@ -107,20 +110,11 @@ export const async_ = (operation: Operation): RouteReply => ({ kind: 'async', op
 export const isOfAllProjects = (query: { readonly 'all-projects'?: string | undefined }): boolean =>
   isTrue(query['all-projects']);
 
-interface Recursion {
-  readonly recursion?: string | undefined;
-}
-
-/** A collection: URLs, or the objects with `recursion` (spec 4). An invalid number counts as 0. */
+/** A collection: URLs, or the objects with `recursion` (spec 4). */
 export function collection(
-  query: Recursion,
+  query: { readonly recursion?: string | undefined },
   urls: () => readonly string[],
   objects: () => readonly unknown[],
 ): RouteReply {
   return sync(recursionOf(query) > 0 ? objects() : urls());
-}
-
-export function recursionOf({ recursion = '0' }: Recursion): number {
-  const parsed = Number.parseInt(recursion, 10);
-  return Number.isNaN(parsed) ? 0 : parsed;
 }

@@ -289,11 +289,10 @@ function parseUrl(text: string): URL {
 function parseTypes(text: string | null): ReadonlySet<EventType> {
   if (text === null || text === '') return new Set(eventTypes);
   const wanted = text.split(',').map((part) => part.trim());
-  const unknown = wanted.filter((type) => !(eventTypes as readonly string[]).includes(type));
-  if (unknown.length > 0) {
-    throw errors.invalid('query', [
-      { path: 'type', message: `${unknown.join(', ')} is none of ${eventTypes.join(', ')}` },
-    ]);
+  const unknown = new Set(wanted.filter((type) => !(eventTypes as readonly string[]).includes(type)));
+  if (unknown.size > 0) {
+    const names = [...unknown].map((type) => JSON.stringify(type)).join(', ');
+    throw errors.invalid('query', [{ path: 'type', message: `${names} is none of ${eventTypes.join(', ')}` }]);
   }
   return new Set(wanted as EventType[]);
 }

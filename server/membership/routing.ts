@@ -1,6 +1,7 @@
 // Decides where a request is carried out: here, at the member that has the object, or at several. Pure but for the lookup of owners.
 import { errors, mustFind } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { recursionOf } from '../api/text/recursion.ts';
 import type { ImageDocument } from '../records/documents.ts';
 import type { Records } from '../records/records.ts';
 import { holdersOf, imagesOfCluster, otherHolders } from './cluster-images.ts';
@@ -117,8 +118,8 @@ export class Routing {
 }
 
 /** Only the member that has the object knows its state, or the secret of an image. */
-const asksOneMember = ({ recursion = '0', secret = '' }: RoutedRequest['query']): boolean =>
-  Number.parseInt(recursion, 10) > 0 || secret !== '';
+const asksOneMember = (query: RoutedRequest['query']): boolean =>
+  recursionOf(query) > 0 || (query['secret'] ?? '') !== '';
 
 function groupIn(target = ''): string | undefined {
   return target.startsWith('@') ? target.slice(1) : undefined;

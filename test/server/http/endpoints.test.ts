@@ -337,6 +337,18 @@ describe('paths and methods', () => {
     ]);
   });
 
+  test('an upgrade to events of types that do not exist names each of them once', async () => {
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+    const headers = { ...upgrade, 'sec-websocket-version': '13' };
+    for (const [types, named] of [
+      [',', '""'],
+      ['operation,moon,,moon', '"moon", ""'],
+    ]) {
+      const { status, body } = await daemon.call('GET', `/1.0/events?type=${types}`, undefined, headers);
+      expect([status, body.metadata.message]).toEqual([400, expect.stringContaining(`type: ${named} is none of`)]);
+    }
+  });
+
   test('OPTIONS on a known path answers 200 without a body', async () => {
     const answer = await daemon.call('OPTIONS', '/1.0/containers');
     expect([answer.status, answer.bytes.length]).toEqual([200, 0]);

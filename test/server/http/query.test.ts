@@ -1,5 +1,6 @@
 // Query parameters as requests have them.
 import { expect, test } from 'vitest';
+import { recursionOf } from '../../../server/api/text/recursion.ts';
 import { queryOf } from '../../../server/http/query.ts';
 
 test.each([
@@ -22,4 +23,20 @@ test.each([
 
 test('a query has no parameters that were not sent', () => {
   expect(queryOf('a=1')['constructor']).toBeUndefined();
+});
+
+test.each([
+  ['0', 0],
+  ['1', 1],
+  ['+2', 2],
+  ['-1', 1],
+  ['', 0],
+  ['no', 0],
+  ['1abc', 0],
+  ['1.0', 0],
+  ['0x1', 0],
+  ['1 ', 0],
+  ['9'.repeat(30), 0],
+])('recursion=%s counts as %i', (recursion, expected) => {
+  expect(recursionOf({ recursion })).toBe(expected);
 });
