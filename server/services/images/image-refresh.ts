@@ -11,7 +11,8 @@ import {
 import type { Operation } from '../../api/operation.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import type { ImageDocument } from '../../records/documents.ts';
+import type { Changes } from '../../records/changes.ts';
+import type { AliasDocument, ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 import { holdersOf, imageOfCluster } from '../../membership/cluster-images.ts';
 import type { Cluster } from '../../membership/cluster.ts';
@@ -88,27 +89,29 @@ export class ImageRefresh {
     if (newer.fingerprint === plainName(image)) return false;
     await pulls.fetch(owner, newer, source, report, signal);
     signal.throwIfAborted();
-    for (const name of await this.#takeOver(image, qualifiedName(owner.project, newer.fingerprint))) {
-      this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), caller);
-    }
-    await images.removeOfAll(caller, image, signal);
+    await this.#replace(caller, image, qualifiedName(owner.project, newer.fingerprint), signal);
     return true;
   }
 
-  /** The new image inherits the old one's aliases, settings and last use. Resolves to the moved aliases. */
-  async #takeOver(from: string, to: string): Promise<readonly string[]> {
-    const { records } = this.#deps;
-    return records.retry((changes) => {
+  /** The new image inherits the old one's aliases, settings and last use. */
+  async #replace(caller: Caller, from: string, to: string, signal: AbortSignal): Promise<void> {
+    const { records, images, events } = this.#deps;
+    let moved: readonly Entry<AliasDocument>[] = [];
+    const handOver = (changes: Changes): void => {
       const [old, now] = [records.images.get(from)?.document, records.images.get(to)?.document];
       if (now?.lifecycle !== 'ready') throw errors.notFound('image', plainName(to));
-      if (old === undefined) return [];
-      changes.put('images', to, successor(old, now));
-      const moved = ofProject(records.aliases.list(), projectOf(from)).filter(
+      if (old !== undefined) changes.put('images', to, successor(old, now));
+      moved = ofProject(records.aliases.list(), projectOf(from)).filter(
         ({ document }) => document.target === plainName(from),
       );
       for (const { name, document } of moved) changes.put('aliases', name, { ...document, target: plainName(to) });
-      return moved.map(({ name }) => name);
+    };
+    await images.remove(undefined, from, signal, handOver).catch((error: unknown) => {
+      // Another request may have deleted it meanwhile.
+      if (records.images.has(from)) throw error;
     });
+    for (const { name } of moved) events.lifecycle('image-alias-updated', aliasUrl(name), caller);
+    await images.removeOfAll(caller, from, signal);
   }
 
   /** One operation per project: none shows another project's images. Not awaited: other tasks need their minute, too. */

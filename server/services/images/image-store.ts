@@ -7,6 +7,7 @@ import { imageUrl, plainName, projectOf, qualifiedName } from '../../api/project
 import { detectFormat } from '../../drivers/image/format.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
 import type { ImageDocument } from '../../records/documents.ts';
+import type { Changes } from '../../records/changes.ts';
 import type { Entry } from '../../records/records.ts';
 import { isOfMember, type Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
@@ -195,12 +196,17 @@ export class ImageStore {
   }
 
   /** Within an operation, on this member only; without a caller no event is emitted. Waits for containers being made of it if no other
-   *  project has it. */
-  async remove(caller: Caller | undefined, image: string, signal: AbortSignal): Promise<void> {
+   *  project has it. `handOver`: see the saga. */
+  async remove(
+    caller: Caller | undefined,
+    image: string,
+    signal: AbortSignal,
+    handOver?: (changes: Changes) => void,
+  ): Promise<void> {
     const { locks, sagas, events } = this.#deps;
     await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {
       this.#own(image);
-      await sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal });
+      await sagas.run(deleteImageSaga(this.#deps, handOver), { fingerprint: image }, { signal });
       if (caller !== undefined) events.lifecycle('image-deleted', imageUrl(image), caller);
     });
   }

@@ -2,6 +2,7 @@
 import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
+import type { Changes } from '../../../records/changes.ts';
 import { ofProject } from '../../shared/project-scope.ts';
 import { makeReady, removeRecord } from '../../shared/saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
@@ -13,13 +14,12 @@ export interface DeleteImageParams {
   readonly fingerprint: string;
 }
 
-/** Runs under the lock of the files: concurrent deletions by two projects are serialized, so that one of them is the last. */
-export function deleteImageSaga({
-  records,
-  pools,
-  users,
-  dir,
-}: Pick<ImageStoreDeps, 'records' | 'pools' | 'users' | 'dir'>): Saga<DeleteImageParams> {
+/** Runs under the lock of the files: concurrent deletions by two projects are serialized, so that one of them is the last. `handOver`:
+ *  changes that happen if and only if the deletion begins, which a crash does not end. */
+export function deleteImageSaga(
+  { records, pools, users, dir }: Pick<ImageStoreDeps, 'records' | 'pools' | 'users' | 'dir'>,
+  handOver: (changes: Changes) => void = () => {},
+): Saga<DeleteImageParams> {
   const unlessShared =
     (work: (fingerprint: string) => Promise<void>) =>
     async ({ fingerprint }: DeleteImageParams): Promise<void> => {
@@ -32,6 +32,7 @@ export function deleteImageSaga({
       const document = records.images.get(fingerprint)?.document;
       if (document?.lifecycle !== 'ready') throw errors.notFound('image', plainName(fingerprint));
       changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
+      handOver(changes);
     },
     steps: [
       // No new users come: the image is no longer ready.
