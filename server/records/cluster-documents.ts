@@ -13,6 +13,8 @@ export interface MemberDocument {
   readonly release?: string;
   /** It takes no new containers, and its own are elsewhere. */
   readonly evacuated?: boolean;
+  /** A removal that loses nothing has begun: it may have left already. */
+  readonly isLeaving?: boolean;
   readonly description?: string;
   readonly groups?: readonly string[];
   readonly failureDomain?: string;

@@ -28,7 +28,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
     throw errors.badRequest(`The member ${name} is the only one of its cluster: there would be none left`);
   if (member.isHere) return removeThisOne(deps, member, removal);
   if (!isForced) {
-    if (!member.isPresent)
+    if (!member.isPresent && member.document.isLeaving !== true)
       throw errors.badRequest(
         `The member ${name} is offline: with force it is removed, and what it had is lost to the cluster`,
       );
@@ -42,10 +42,9 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
     run: async (_handle, signal) => {
       // It may have come back since.
       checkNotOnline(deps, number, removal);
-      if (member.isPresent) {
-        await deps.images.fetchAllOf(member, isForced, signal);
-        await askToLeave(deps, member, isForced);
-      }
+      if (member.isPresent || !isForced) await deps.images.fetchAllOf(member, isForced, signal);
+      if (!isForced) await noteRemoval(records, name);
+      if (member.isPresent) await askToLeave(deps, member, isForced);
       await deps.fence.fenceOut(number);
       await forgetMember(records, number);
       await records.retry((changes) => {
@@ -104,6 +103,14 @@ function removeThisOne(
       );
       if (code !== statusCodes.success) throw errors.badRequest(err);
     },
+  });
+}
+
+/** If this daemon dies once the member has left, the same request finishes the removal, without force. */
+async function noteRemoval(records: Records, name: string): Promise<void> {
+  await records.retry((changes) => {
+    const document = records.members.get(name)?.document;
+    if (document !== undefined) changes.put('members', name, { ...document, isLeaving: true });
   });
 }
 

@@ -1,0 +1,83 @@
+// The removal of a member without force: it loses nothing, and what a crash cut off is finished by the same request.
+import { expect, test } from 'vitest';
+import type { MemberDocument } from '../../../../server/records/cluster-documents.ts';
+import { Records } from '../../../../server/records/records.ts';
+import type { ClusterUseCaseDeps } from '../../../../server/services/cluster/deps.ts';
+import { removeMember } from '../../../../server/services/cluster/remove.ts';
+import { daemonCaller } from '../../../../server/services/shared/caller.ts';
+import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
+import { until } from '../../../support/until.ts';
+
+const document = (number: number): MemberDocument => ({
+  v: 1,
+  number,
+  address: `127.0.0.1:${number}`,
+  architecture: 'x86_64',
+  joinedAt: '1970-01-01T00:00:00Z',
+  certificate: '',
+});
+
+/** Member 1 of two, which is asked to remove the other one. */
+async function world() {
+  const records = await Records.open(openMemoryStore(), 1);
+  await records.commit((changes) => {
+    for (const number of [1, 2]) changes.put('members', `m${number}`, document(number));
+  });
+  const other = { isPresent: true, hasOnlyCopy: false, asked: 0 };
+  const member = () => {
+    const found = records.members.get('m2')?.document ?? document(2);
+    return { ...found, name: 'm2', document: found, isHere: false, isPresent: other.isPresent } as never;
+  };
+  const deps = {
+    records,
+    cluster: {
+      ownName: 'm1',
+      members: { list: () => [{}, {}], byNumber: () => member() },
+      links: {
+        // It leaves, and this daemon dies before it has the answer.
+        json: () => {
+          other.asked += 1;
+          other.isPresent = false;
+          return new Promise(() => {});
+        },
+      },
+    },
+    images: {
+      fetchAllOf: () => (other.hasOnlyCopy ? Promise.reject(new Error('the only copy')) : Promise.resolve()),
+    },
+    fence: { fenceOut: () => Promise.resolve() },
+    keyChange: { put: () => {}, untilAllUse: () => Promise.resolve() },
+    events: { lifecycle: () => {} },
+    operations: {
+      start: ({ run }: { run: (handle: object, signal: AbortSignal) => Promise<void> }) =>
+        run({}, new AbortController().signal),
+    },
+  } as unknown as ClusterUseCaseDeps;
+  const remove = (): Promise<void> =>
+    removeMember(deps, daemonCaller, member(), { isForced: false }) as unknown as Promise<void>;
+  return { records, other, remove };
+}
+
+test('a removal that ended with its daemon when the member had left is finished without force', async () => {
+  const { records, other, remove } = await world();
+  void remove();
+  await until(() => other.asked === 1);
+  await remove();
+  expect(records.members.has('m2')).toBe(false);
+});
+
+test('a member that is offline and was never asked to leave stays', async () => {
+  const { records, other, remove } = await world();
+  other.isPresent = false;
+  expect(() => remove()).toThrow('The member m2 is offline');
+  expect(records.members.has('m2')).toBe(true);
+});
+
+test('a member that was asked to leave and has the only copy of an image by now stays', async () => {
+  const { records, other, remove } = await world();
+  void remove();
+  await until(() => other.asked === 1);
+  other.hasOnlyCopy = true;
+  await expect(remove()).rejects.toThrow('the only copy');
+  expect(records.members.has('m2')).toBe(true);
+});
