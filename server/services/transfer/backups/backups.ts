@@ -143,21 +143,21 @@ export class Backups {
   /** On the hour. */
   async #prune(minute: Date, signal: AbortSignal): Promise<void> {
     if (minute.getMinutes() !== 0) return;
-    for (const owner of readyOwners(this.#deps.records)) {
+    const old = readyOwners(this.#deps.records).flatMap((owner) => {
       const { uuid } = readyOwner(this.#deps.records, owner);
-      const old = ownedBy(this.#deps.records, 'backups', uuid).filter(
-        (backup) => backup.document.lifecycle === 'ready' && isExpired(backup.document.expiresAt, minute),
-      );
-      for (const { name, document } of old) {
-        if (signal.aborted) return;
-        const work = async (): Promise<void> => {
-          // While this waited for the owner, a client may have deleted it and made another one of this name.
-          const now = this.#deps.records.backups.get(ownedKey(uuid, name))?.document;
-          if (now?.file === document.file) await this.#dropNow(daemonCaller, owner, name);
-        };
-        const operation = this.#start('Removing expired backup', undefined, owner, name, work);
-        await this.#deps.operations.wait(operation.id, undefined);
-      }
+      return ownedBy(this.#deps.records, 'backups', uuid)
+        .filter(({ document }) => document.lifecycle === 'ready' && isExpired(document.expiresAt, minute))
+        .map((backup) => ({ ...backup, owner, uuid }));
+    });
+    for (const { owner, uuid, name, document } of old) {
+      if (signal.aborted) return;
+      const work = async (): Promise<void> => {
+        // While this waited for the owner, a client may have deleted it and made another one of this name.
+        const now = this.#deps.records.backups.get(ownedKey(uuid, name))?.document;
+        if (now?.file === document.file) await this.#dropNow(daemonCaller, owner, name);
+      };
+      const operation = this.#start('Removing expired backup', undefined, owner, name, work);
+      await this.#deps.operations.wait(operation.id, undefined);
     }
   }
 

@@ -38,14 +38,20 @@ const backup = (file: string, expiresAt: string): BackupDocument => ({
   lifecycle: 'ready',
 });
 
-test('a backup that a client makes under the name of an expired one, while the task waits for the container, stays', async () => {
+const expired = '2026-02-01T00:00:00Z';
+
+async function world() {
   const records = await Records.open(openMemoryStore());
   const locks = new KeyedMutex();
   const clock = systemClock();
   const events = new EventHub(clock);
   const operations = new Operations({ clock, events, log: silentLog });
   const backups = new Backups({ records, locks, operations, events, dir: '/nonexistent' } as unknown as BackupDeps);
-  const expired = '2026-02-01T00:00:00Z';
+  return { records, locks, operations, backups };
+}
+
+test('a backup that a client makes under the name of an expired one, while the task waits for the container, stays', async () => {
+  const { records, locks, operations, backups } = await world();
   await records.commit((changes) => {
     changes.put('containers', 'c', container);
     for (const name of ['again', 'gone', 'old']) changes.put('backups', `u/${name}`, backup(name, expired));
@@ -64,4 +70,23 @@ test('a backup that a client makes under the name of an expired one, while the t
     ['Success', ''],
     ['Success', ''],
   ]);
+});
+
+test('backups of other containers are deleted although one container is deleted while the task runs', async () => {
+  const { records, locks, backups } = await world();
+  await records.commit((changes) => {
+    for (const name of ['a', 'b', 'c']) {
+      changes.put('containers', name, { ...container, uuid: name });
+      changes.put('backups', `${name}/old`, backup(name, expired));
+    }
+  });
+  const run = backups.tasks()[0]?.run(new Date('2026-03-01T10:00:00Z'), new AbortController().signal);
+  await locks.run(lockOf('a'), () =>
+    records.commit((changes) => {
+      changes.delete('containers', 'b');
+      changes.delete('backups', 'b/old');
+    }),
+  );
+  await run;
+  expect(records.backups.list()).toEqual([]);
 });
