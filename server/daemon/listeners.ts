@@ -15,12 +15,12 @@ import { lxdRoutes } from '../http/dialects/lxd-routes.ts';
 import { svcDialect } from '../http/dialects/svc.ts';
 import {
   listenUnix,
-  onlyMetrics,
   type Listener,
   type ListenerDeps,
   type TlsListenerDeps,
   type TlsSettings,
 } from '../http/listen/listen.ts';
+import { onlyMetrics } from '../http/listen/only-metrics.ts';
 import type { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { RouteTable } from '../http/route.ts';
 import type { Pki } from '../auth/pki.ts';

@@ -1,5 +1,6 @@
 // Listens for one container: a separate HTTP server, so that every request is that container's. Guests are hostile: their connections,
 // requests, headers and time are limited.
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
 import { endSoon } from '../lib/end-soon.ts';
+import { rawAnswer } from '../lib/shared/raw-answer.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/shared/translate-errors.ts';
@@ -60,16 +62,10 @@ export class GuestListener {
     this.#server.on('clientError', (_error, socket) => refuseRaw(socket, text(400, 'the request is malformed')));
   }
 
-  listen(path: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(path, () => {
-        this.#server.removeListener('error', reject);
-        // A host out of descriptors cannot accept a connection; that is no reason to end.
-        this.#server.on('error', () => {});
-        resolve();
-      });
-    });
+  async listen(path: string): Promise<void> {
+    await once(this.#server.listen(path), 'listening');
+    // A host out of descriptors cannot accept a connection; that is no reason to end.
+    this.#server.on('error', () => {});
   }
 
   async close(): Promise<void> {
@@ -170,12 +166,8 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
 }
 
 function refuseRaw(socket: Duplex, { status, body }: GuestAnswer): void {
-  if (!socket.writable || typeof body !== 'string') {
-    socket.destroy();
-    return;
-  }
-  const head = [`HTTP/1.1 ${status} Refused`, 'Content-Type: text/plain; charset=utf-8'];
-  endSoon(socket, [...head, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'));
+  if (!socket.writable || typeof body !== 'string') return void socket.destroy();
+  endSoon(socket, rawAnswer(status, { 'content-type': 'text/plain; charset=utf-8' }, body));
 }
 
 /** Node keeps it in the socket's handle without an API for it. */

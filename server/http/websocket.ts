@@ -18,6 +18,7 @@ import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import { endSoon } from '../lib/end-soon.ts';
 import type { Log } from '../lib/log.ts';
+import { rawAnswer } from '../lib/shared/raw-answer.ts';
 import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './serve/origin.ts';
@@ -267,13 +268,7 @@ export class Websockets {
   #refuse(socket: Duplex, error: AppError, span?: SocketTrace): void {
     const { status, body } = this.#deps.dialect.error(error);
     span?.answered(status);
-    const text = JSON.stringify(body);
-    const head = [
-      `HTTP/1.1 ${status} Refused`,
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(text)}`,
-    ];
-    endSoon(socket, [...head, 'Connection: close', '', text].join('\r\n'));
+    endSoon(socket, rawAnswer(status, { 'content-type': 'application/json' }, JSON.stringify(body)));
   }
 }
 

@@ -1,25 +1,18 @@
 // The sockets the daemon listens on: the local one and, if configured, TLS. Every listener serves the same application.
+import { once } from 'node:events';
 import { chmod, chown, readFile, unlink } from 'node:fs/promises';
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { memberServerName } from '../../membership/keys/identity.ts';
-import { errors } from '../../api/errors.ts';
 import { defaultHttpsPort } from '../../api/server/listen-address.ts';
 import type { Pki } from '../../auth/pki.ts';
-import { endSoon } from '../../lib/end-soon.ts';
 import type { Log } from '../../lib/log.ts';
 import type { HttpHandler } from '../app.ts';
 import { watchConnections, type Connections } from './connections.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { hostsOnly, refuseMalformed } from './malformed.ts';
 import { isForWebsocket, readAgain } from './other-upgrades.ts';
 import type { PeerConnections } from './peer-connections.ts';
 import type { Websockets } from '../websocket.ts';
@@ -76,7 +69,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   const ending = endingOf(server, watchConnections(server));
   const mask = process.umask(0o117);
   try {
-    await listening(server, () => server.listen(path));
+    await once(server.listen(path), 'listening');
   } finally {
     process.umask(mask);
   }
@@ -111,7 +104,7 @@ export async function listenTls(
     if (isPki && isForeign(socket, deps)) turnAway(deps, socket);
     else deps.peers.add(socket);
   });
-  await listening(server, () => (host === '' ? server.listen(port) : server.listen(port, host)));
+  await once(host === '' ? server.listen(port) : server.listen(port, host), 'listening');
   const bound = server.address() as AddressInfo;
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return {
@@ -173,7 +166,7 @@ export function parseAddress(
 }
 
 function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
-  const handler = hostsOnly(deps);
+  const handler = hostsOnly(deps.dialect, deps.handler);
   server.on('request', handler);
   const readOthers = readAgain(server);
   server.on('upgrade', (request, socket, head) =>
@@ -181,58 +174,12 @@ function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   );
   // Node would answer expectations other than 100-continue with 417, which the specification does not have.
   server.on('checkExpectation', handler);
-  server.on('clientError', (error, socket) => {
-    // Before the end of the handshake nothing can be sent.
-    if (socket.writable && !isShakingHands(socket)) endSoon(socket, malformed(deps.dialect, error));
-    else socket.destroy();
-  });
+  server.on('clientError', (error, socket) => refuseMalformed(deps.dialect, error, socket));
   // A wait on an operation may take forever, an upload hours; only reading the headers is limited.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 60_000;
   return server;
-}
-
-/** HTTP 1.1 demands a host; Node would refuse a request without one with an empty answer. */
-const hostsOnly =
-  ({ dialect, handler }: ListenerDeps): HttpHandler =>
-  (request, response) => {
-    if (request.headers.host !== undefined || request.httpVersion === '1.0') return handler(request, response);
-    const { status, headers, body } = dialect.error(
-      errors.badRequest('The request is malformed: it has no header Host'),
-    );
-    const text = JSON.stringify(body);
-    const length = { 'content-length': Buffer.byteLength(text) };
-    response.writeHead(status, { ...headers, ...length, 'content-type': 'application/json', connection: 'close' });
-    response.end(text);
-  };
-
-/** tlsClientError has sockets whose handshake failed or timed out. */
-const isShakingHands = (socket: Duplex): boolean => 'encrypted' in socket && !(socket as TLSSocket).getProtocol();
-
-/** A complete response as text: there is no request to answer. */
-function malformed(dialect: Dialect, error: Error): string {
-  const why = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
-  const { status, headers, body } = dialect.error(errors.badRequest(`The request is malformed: ${why}`));
-  const text = `${JSON.stringify(body)}\n`;
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`,
-    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n`,
-    ...lines,
-    `\r\n${text}`,
-  ].join('');
-}
-
-function listening(server: Server, listen: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.once('listening', () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-    listen();
-  });
 }
 
 /** How a server ends. Node keeps connections that were busy when their server closed, so an answer says that it is the last one: a client
@@ -281,24 +228,3 @@ async function groupId(group: string): Promise<number> {
   if (line === undefined) throw new Error(`There is no group ${group} on this host`);
   return Number(line.split(':')[2]);
 }
-
-const refusal = 'Only GET /1.0/metrics is served at this address (core.metrics_address)\n';
-const refusalHeaders = {
-  'content-type': 'text/plain; charset=utf-8',
-  'content-length': Buffer.byteLength(refusal),
-  connection: 'close',
-};
-
-/** For core.metrics_address: passes requests for metrics on; answers all others with 404 unread. */
-export function onlyMetrics({ dialect, handler }: ListenerDeps): ListenerDeps {
-  const refuse = (response: ServerResponse): void => void response.writeHead(404, refusalHeaders).end(refusal);
-  const end = (socket: Duplex): void => endSoon(socket, 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
-  return {
-    dialect,
-    handler: (request, response) => (isForMetrics(request) ? handler(request, response) : refuse(response)),
-    websockets: { upgrade: (_request, socket: Duplex) => end(socket) },
-  };
-}
-
-const isForMetrics = ({ method, url = '' }: IncomingMessage): boolean =>
-  (method === 'GET' || method === 'HEAD') && /^\/1\.0\/metrics\/?(?:\?|$)/.test(url);

@@ -1,9 +1,10 @@
 // Consoles in the browser: carries a websocket's bytes to a terminal in a container of a host, and back.
 import type { AppDeps } from '../app.ts';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { PassThrough, Writable, type Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
+import { rawAnswer } from '../../../../server/lib/shared/raw-answer.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Controller } from '../../controller.ts';
 import type { ApiCaller } from '../access/authenticator.ts';
@@ -159,16 +160,9 @@ export class Consoles {
   }
 
   #refuse(socket: Duplex, refusal: Refusal): void {
-    const text = `${JSON.stringify(refusal.body)}\n`;
-    const headers = {
-      ...this.#deps.headers,
-      ...refusal.details.headers,
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': String(Buffer.byteLength(text)),
-      connection: 'close',
-    };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
+    const json = { 'content-type': 'application/json; charset=utf-8' };
+    const headers = { ...this.#deps.headers, ...refusal.details.headers, ...json };
+    socket.end(rawAnswer(refusal.status, headers, `${JSON.stringify(refusal.body)}\n`));
   }
 }
 
