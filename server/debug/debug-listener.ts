@@ -1,4 +1,5 @@
 // The listener of core.debug_address: profiles of this daemon by plain HTTP, at the paths where pprof expects them.
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
@@ -54,10 +55,7 @@ export class DebugListener {
       (request, response) => void this.#answer(profiler, place.host, end.signal, request, response),
     );
     try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(place.port, place.host === '' ? '127.0.0.1' : place.host, resolve);
-      });
+      await once(server.listen(place.port, place.host === '' ? '127.0.0.1' : place.host), 'listening');
     } catch (error) {
       profiler.close();
       throw error;

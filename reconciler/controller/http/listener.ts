@@ -1,4 +1,5 @@
 // The server of a controller's API: sockets, TLS, time limits. Composes the parts of http/.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -66,7 +67,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
   const events = new EventStream(controller);
   const metrics = new ControllerMetrics(controller, () => events.size);
   try {
-    await bound(server, host, port);
+    await once(server.listen(port, host), 'listening');
     const address = joinAddress(host, (server.address() as AddressInfo).port);
     const own = `${settings.tls === undefined ? 'http' : 'https'}://${address}`;
     const url = (settings.url ?? own).replace(/\/$/, '');
@@ -174,16 +175,6 @@ function limited<S extends Server>(server: S, idleMs: number): S {
   server.setTimeout(idleMs);
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
-}
-
-function bound(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
 }
 
 async function closed(server: Server): Promise<void> {

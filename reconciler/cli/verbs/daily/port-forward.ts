@@ -1,5 +1,6 @@
 // `gantry port-forward NAME [LOCAL:]PORT...`: forwards local connections to a port inside a container through a command that runs there.
-import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import type { Client } from '../../../../server/client/client.ts';
 import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
@@ -70,21 +71,14 @@ export function parsePorts(text: string): Ports {
   return { local, inside };
 }
 
-function listen(server: Server, address: string, { local, inside }: Ports): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(
-        commandError(
-          `cannot listen at ${address}:${local}: ${reasonOf(error)}. Give another port of this machine, as in :${inside} for any`,
-          error,
-        ),
-      ),
+async function listen(server: Server, address: string, { local, inside }: Ports): Promise<number> {
+  await once(server.listen(local, address), 'listening').catch((error: unknown) => {
+    throw commandError(
+      `cannot listen at ${address}:${local}: ${reasonOf(error)}. Give another port of this machine, as in :${inside} for any`,
+      error,
     );
-    server.listen(local, address, () => {
-      const bound = server.address();
-      resolve(typeof bound === 'object' && bound !== null ? bound.port : local);
-    });
   });
+  return (server.address() as AddressInfo).port;
 }
 
 /** Carries one connection. A failure is reported and ends no other connection. */

@@ -1,8 +1,10 @@
 // Locks a state folder for one move at a time. The kernel releases the lock with the process, so it is never stale.
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { commandError } from '../../errors/usage-error.ts';
+import { hasCode } from '../../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** An abstract socket of Linux: a name that one process can have, without a file. */
@@ -14,18 +16,12 @@ export async function withFolder<T>(folder: string, work: () => Promise<T>): Pro
   if (process.platform !== 'linux') return work();
   await makeFolder(folder, 0o700);
   const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? commandError(
-              `another move uses the folder ${folder}: wait until it ends, or name another folder with --state-dir`,
-              error,
-            )
-          : error,
-      ),
+  await once(server.listen(lockName(await realpath(folder))), 'listening').catch((error: unknown) => {
+    if (!hasCode(error, 'EADDRINUSE')) throw error;
+    throw commandError(
+      `another move uses the folder ${folder}: wait until it ends, or name another folder with --state-dir`,
+      error,
     );
-    void realpath(folder).then((real) => server.listen(lockName(real), resolve), reject);
   });
   try {
     return await work();

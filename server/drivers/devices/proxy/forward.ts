@@ -1,6 +1,7 @@
 // Moves bytes between two ends of a forward: streams with half-closes and backpressure, datagrams with sessions per client.
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
-import { createServer, Socket, type Server } from 'node:net';
+import { once } from 'node:events';
+import { createServer, Socket } from 'node:net';
 import { proxyHeader, type Endpoint } from './proxy-plan.ts';
 
 export interface Ends {
@@ -27,7 +28,7 @@ export async function listenStream(fd: number, ends: Ends): Promise<Listener> {
     open.add(close);
     client.once('close', () => open.delete(close));
   });
-  await listening(server, fd);
+  await once(server.listen({ fd }), 'listening');
   server.on('error', ends.failed);
   return {
     close: async () => {
@@ -36,16 +37,6 @@ export async function listenStream(fd: number, ends: Ends): Promise<Listener> {
       await closed;
     },
   };
-}
-
-function listening(server: Server, fd: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ fd }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Tcp sockets are not connected yet; unix ones are. */
