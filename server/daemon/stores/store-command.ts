@@ -1,7 +1,7 @@
 // gantryd store: moves the records of a stopped host into an etcd, writes them to a file, takes them from a file.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorText } from '../../lib/shared/reason.ts';
+import { type HostTask, runHostCommand } from '../host-command.ts';
 import { makeDirectories } from '../state-directories.ts';
 import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choice.ts';
 import { backUp, migrate, restore, type StoreTask } from './store-tasks.ts';
@@ -14,65 +14,39 @@ migrate ends a running daemon, copies every record into an empty store and makes
 restore needs a stopped daemon, and --replace when there are records. --store and its flags are those of gantryd.
 `;
 
-const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
+export const runStoreCommand = (argv: readonly string[]): Promise<number> =>
+  runHostCommand({ name: 'store', usage: storeUsage, argv }, readTask);
 
-export async function runStoreCommand(argv: readonly string[]): Promise<number> {
-  if (argv.includes('--help')) {
-    process.stdout.write(storeUsage);
-    return exitCodes.ok;
-  }
-  const wish = readWish(argv);
-  if (typeof wish === 'string') {
-    process.stderr.write(`gantryd store: ${wish}\n\n${storeUsage}`);
-    return exitCodes.usage;
-  }
-  try {
-    process.stdout.write(`${await wish.run()}\n`);
-    return exitCodes.ok;
-  } catch (error) {
-    process.stderr.write(`gantryd store ${wish.verb}: ${errorText(error)}\n`);
-    return exitCodes.failed;
-  }
-}
-
-interface Wish {
-  readonly verb: string;
-  readonly run: () => Promise<string>;
-}
-
-function readWish(argv: readonly string[]): Wish | string {
+function readTask(args: string[]): HostTask | string {
   const options = {
     'state-dir': { type: 'string' },
     to: { type: 'string' },
     replace: { type: 'boolean', default: false },
     ...storeFlagOptions,
   } as const;
-  try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
-    const [verb, file, ...more] = positionals;
-    const dir = values['state-dir'];
-    if (dir === undefined) return '--state-dir is required';
-    if (more.length > 0) return `${more.join(' ')} is not understood`;
-    if (values.replace && verb !== 'restore') return '--replace belongs to restore';
-    const stateDir = resolve(dir);
-    const say = (text: string): void => void process.stderr.write(`gantryd store: ${text}\n`);
-    const runOn = (etcd: EtcdChoice | undefined, work: (task: StoreTask) => Promise<string>) => async () =>
-      work({ stateDir, databaseDir: (await makeDirectories(stateDir)).database, etcd, say });
-    if (verb === 'migrate') {
-      if (values.store !== undefined) return 'migrate takes --to, not --store';
-      if (file !== undefined) return `${file} is not understood`;
-      const to = readStoreFlags({ ...values, store: values.to });
-      if (to === undefined) return '--to is required';
-      return { verb, run: runOn(to, migrate) };
-    }
-    if (values.to !== undefined) return '--to belongs to migrate';
-    const etcd = readStoreFlags(values);
-    if (verb !== 'backup' && verb !== 'restore') return 'migrate, backup or restore is required';
-    if (file === undefined) return `${verb} needs a FILE`;
-    const path = join(resolve(file));
-    if (verb === 'backup') return { verb, run: runOn(etcd, (task) => backUp(task, path)) };
-    return { verb, run: runOn(etcd, (task) => restore(task, path, values.replace)) };
-  } catch (error) {
-    return errorText(error);
+  const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals: true });
+  const [verb, file, ...more] = positionals;
+  const dir = values['state-dir'];
+  if (dir === undefined) return '--state-dir is required';
+  if (more.length > 0) return `${more.join(' ')} is not understood`;
+  if (values.replace && verb !== 'restore') return '--replace belongs to restore';
+  const stateDir = resolve(dir);
+  const say = (text: string): void => void process.stderr.write(`gantryd store: ${text}\n`);
+  const runOn = (etcd: EtcdChoice | undefined, work: (task: StoreTask) => Promise<string>) => async () => ({
+    text: await work({ stateDir, databaseDir: (await makeDirectories(stateDir)).database, etcd, say }),
+  });
+  if (verb === 'migrate') {
+    if (values.store !== undefined) return 'migrate takes --to, not --store';
+    if (file !== undefined) return `${file} is not understood`;
+    const to = readStoreFlags({ ...values, store: values.to });
+    if (to === undefined) return '--to is required';
+    return { verb, run: runOn(to, migrate) };
   }
+  if (values.to !== undefined) return '--to belongs to migrate';
+  const etcd = readStoreFlags(values);
+  if (verb !== 'backup' && verb !== 'restore') return 'migrate, backup or restore is required';
+  if (file === undefined) return `${verb} needs a FILE`;
+  const path = join(resolve(file));
+  if (verb === 'backup') return { verb, run: runOn(etcd, (task) => backUp(task, path)) };
+  return { verb, run: runOn(etcd, (task) => restore(task, path, values.replace)) };
 }
