@@ -5,6 +5,7 @@ import { errors } from '../api/errors.ts';
 import { withEmptyTexts } from '../api/schema/null-texts.ts';
 import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
+import { readWhole } from '../lib/shared/read-whole.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 
 /** Far larger than any object of the contract. */
@@ -19,15 +20,9 @@ export const isOctets = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? '0');
   if (announced > limit) throw errors.tooLarge(limit);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Leaving the loop early must not cut the connection: the refusal is still sent on it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw errors.tooLarge(limit);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  // A refusal must not cut the connection, on which it is still sent.
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  return readWhole(chunks, limit, () => errors.tooLarge(limit));
 }
 
 export function parseJson(bytes: Buffer): unknown {

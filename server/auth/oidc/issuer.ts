@@ -1,6 +1,7 @@
 // The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, cached for a while.
 import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
 import { errors } from '../../api/errors.ts';
+import { readWhole } from '../../lib/shared/read-whole.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
 export type Fetch = (url: string, options: { readonly signal: AbortSignal }) => Promise<Response>;
@@ -106,14 +107,9 @@ async function fetchBounded(
       ...(agent === undefined ? {} : { dispatcher: agent }),
     });
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > maxBytes) throw new Error(`${url} answered with more than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-    return new Response(Buffer.concat(chunks), { status: 200, headers: { 'content-type': 'application/json' } });
+    const tooLong = (): Error => new Error(`${url} answered with more than ${maxBytes} bytes`);
+    const bytes = await readWhole((answer.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, tooLong);
+    return new Response(new Uint8Array(bytes), { status: 200, headers: { 'content-type': 'application/json' } });
   } finally {
     // Its connections are not reused.
     await agent?.destroy();

@@ -1,9 +1,10 @@
 // Files of a container: reads, writes and deletes them as streams, with the headers of either dialect. Walks no directories.
 import { containerPath } from '../../api/names.ts';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { ClientError } from '../client-error.ts';
 import type { Http } from '../transport/http.ts';
-import { header, parseReply, prefixedHeader, type Headers, type Reply } from '../transport/reply.ts';
+import { header, parseReply, prefixedHeader, prefixedHeaders, type Headers, type Reply } from '../transport/reply.ts';
 
 /** Absent = unchanged, or the server's default for a new entry. Ids as the container sees them. */
 export interface FileAttributes {
@@ -49,7 +50,7 @@ export function filesOf(http: Http, container: string): Files {
     const headers = {
       'content-type': 'application/octet-stream',
       ...(length === undefined ? {} : { 'content-length': String(length) }),
-      ...prefixed(values),
+      ...prefixedHeaders(values),
     };
     const stream = typeof body === 'string' ? Readable.from(body === '' ? [] : [Buffer.from(body)]) : body;
     await http.send({ method: 'POST', path: url, query: { path }, stream, headers }, signal);
@@ -89,14 +90,14 @@ async function entryOf(
   const attributes = { uid: number('uid', 10), gid: number('gid', 10), mode: number('mode', 8) };
   switch (prefixedHeader(headers, 'type') ?? '') {
     case 'directory': {
-      const text = (await readAll(body)).toString('utf8');
+      const text = (await buffer(body)).toString('utf8');
       const { metadata }: Reply<unknown> = parseReply(reply.status, headers, text, what);
       const names = Array.isArray(metadata) ? metadata.map(String) : [];
       return { ...attributes, type: 'directory', names };
     }
     case 'symlink':
       // Older servers end the text with a newline.
-      return { ...attributes, type: 'symlink', target: (await readAll(body)).toString('utf8').replace(/\n$/, '') };
+      return { ...attributes, type: 'symlink', target: (await buffer(body)).toString('utf8').replace(/\n$/, '') };
     case 'file': {
       const size = Number(header(headers, 'content-length') ?? NaN);
       return { ...attributes, type: 'file', sizeBytes: Number.isSafeInteger(size) ? size : undefined, body };
@@ -107,12 +108,6 @@ async function entryOf(
   }
 }
 
-async function readAll(body: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 /** Servers parse a mode as octal only if it begins with a zero. */
 function attributesOf({ uid, gid, mode }: FileAttributes): Record<string, string> {
   return {
@@ -120,14 +115,4 @@ function attributesOf({ uid, gid, mode }: FileAttributes): Record<string, string
     ...(gid === undefined ? {} : { gid: String(gid) }),
     ...(mode === undefined ? {} : { mode: `0${mode.toString(8).padStart(3, '0')}` }),
   };
-}
-
-/** Both prefixes: each server reads its own and ignores the other. */
-function prefixed(values: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([key, value]) => [
-      [`X-SVC-${key}`, value],
-      [`X-LXD-${key}`, value],
-    ]),
-  );
 }

@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
-import { randomUUID } from 'node:crypto';
+import { multipartForm } from '../../lib/shared/multipart-form.ts';
 import type { Operation } from '../../api/operation.ts';
-import { header, type Headers, type Reply } from '../transport/reply.ts';
+import { header, type Headers, prefixedHeaders, type Reply } from '../transport/reply.ts';
 import type { Http } from '../transport/http.ts';
 import { counted, type OnSent } from './counted.ts';
 
@@ -51,7 +51,7 @@ export async function uploadImage(http: Http, upload: ImageUpload, signal?: Abor
         headers: {
           'content-type': body.contentType,
           ...(body.sizeBytes === undefined ? {} : { 'content-length': String(body.sizeBytes) }),
-          ...prefixed(plain),
+          ...prefixedHeaders(plain),
         },
       },
       signal,
@@ -78,15 +78,6 @@ export async function exportImage(http: Http, fingerprint: string, signal?: Abor
 
 const filenameOf = (headers: Headers): string | undefined =>
   /filename="?([^";]+)"?/.exec(header(headers, 'content-disposition') ?? '')?.[1];
-
-/** Both prefixes: each server reads its own and ignores the other. */
-function prefixed(values: Readonly<Record<string, string>>): Record<string, string> {
-  const pairs = Object.entries(values);
-  return Object.fromEntries([
-    ...pairs.map(([key, value]) => [`X-SVC-${key}`, value]),
-    ...pairs.map(([key, value]) => [`X-LXD-${key}`, value]),
-  ]) as Record<string, string>;
-}
 
 /** Header values are ASCII; file names may not be. */
 const encodeHeader = (text: string): string => text.replaceAll(/[^ -~]/g, '_');
@@ -118,31 +109,12 @@ async function singleBody(path: string): Promise<Body> {
 }
 
 async function multipartBody(files: { readonly metadata: string; readonly rootfs: string }): Promise<Body> {
-  const boundary = `gantry-${randomUUID()}`;
-  const parts = [
-    { name: 'metadata', path: files.metadata },
-    { name: 'rootfs', path: files.rootfs },
-  ];
-  const heads = parts.map(({ name, path }) =>
-    Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${encodeHeader(basename(path)).replaceAll('"', '_')}"\r\n` +
-        'Content-Type: application/octet-stream\r\n\r\n',
-    ),
-  );
-  const end = Buffer.from(`--${boundary}--\r\n`);
-  const newline = Buffer.from('\r\n');
+  const parts = (['metadata', 'rootfs'] as const).map((field) => {
+    const filename = encodeHeader(basename(files[field])).replaceAll('"', '_');
+    return { field, filename, path: files[field] };
+  });
+  const form = multipartForm(parts);
   const sizes = await Promise.all(parts.map(async ({ path }) => (await stat(path)).size));
-  const sizeBytes = [...heads, end].reduce((sum, part) => sum + part.length, 0) + sizes.reduce((a, b) => a + b + 2, 0);
-  const stream = Readable.from(
-    (async function* () {
-      for (const [index, { path }] of parts.entries()) {
-        yield heads[index] ?? newline;
-        yield* createReadStream(path) as AsyncIterable<Buffer>;
-        yield newline;
-      }
-      yield end;
-    })(),
-    { objectMode: false },
-  );
-  return { contentType: `multipart/form-data; boundary=${boundary}`, sizeBytes, stream };
+  const sizeBytes = sizes.reduce((sum, size) => sum + size, form.framingBytes);
+  return { contentType: form.contentType, sizeBytes, stream: Readable.from(form.read(), { objectMode: false }) };
 }

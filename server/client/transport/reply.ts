@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
+import { readWhole } from '../../lib/shared/read-whole.ts';
 import { ClientError, codeForStatus } from '../client-error.ts';
 
 export interface Reply<T> {
@@ -29,10 +30,21 @@ export function header(headers: Headers, name: string): string | undefined {
 export const prefixedHeader = (headers: Headers, name: string): string | undefined =>
   header(headers, `x-svc-${name}`) ?? header(headers, `x-lxd-${name}`);
 
+/** Under both prefixes: each server reads its own and ignores the other. */
+export const prefixedHeaders = (values: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => [
+      [`X-SVC-${key}`, value],
+      [`X-LXD-${key}`, value],
+    ]),
+  );
+
 /** Reads the body to its end. Throws ClientError for an error answer, and `badReply` for anything that is not an envelope. */
 export async function readReply<T>(status: number, headers: Headers, body: Readable, what: string): Promise<Reply<T>> {
-  const text = await readText(body, what);
-  return parseReply<T>(status, headers, text, what);
+  const tooLong = (): ClientError =>
+    new ClientError('badReply', `${what}: the answer is larger than ${maxJsonBytes} bytes`);
+  const bytes = await readWhole(body as AsyncIterable<Buffer>, maxJsonBytes, tooLong);
+  return parseReply<T>(status, headers, bytes.toString('utf8'), what);
 }
 
 export function parseReply<T>(status: number, headers: Headers, text: string, what: string): Reply<T> {
@@ -93,19 +105,6 @@ export function readOperation(value: unknown): Operation | undefined {
 export function operationUrls(metadata: unknown): readonly string[] {
   const groups = Array.isArray(metadata) ? [metadata] : isObject(metadata) ? Object.values(metadata) : [];
   return groups.flat().filter((url): url is string => typeof url === 'string');
-}
-
-async function readText(body: Readable, what: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxJsonBytes) {
-      throw new ClientError('badReply', `${what}: the answer is larger than ${maxJsonBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,5 +1,6 @@
 // One request to a MAAS server: OAuth 1 with PLAINTEXT, limited in time and size. Its refusals become driver errors.
 import { randomUUID } from 'node:crypto';
+import { readWhole } from '../../lib/shared/read-whole.ts';
 import { DriverError, driverErrors } from '../driver-error.ts';
 
 export interface MaasAccess {
@@ -84,15 +85,9 @@ function encoded(form: Form): string {
   return new URLSearchParams(pairs).toString();
 }
 
-async function boundedText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+async function boundedText({ body }: Response): Promise<string> {
+  const tooLong = (): Error => new Error(`the answer has more than ${maxBytes} bytes`);
+  return (await readWhole((body ?? []) as AsyncIterable<Uint8Array>, maxBytes, tooLong)).toString('utf8');
 }
 
 function parsed(text: string, base: string): unknown {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { codeOf } from '../../lib/shared/error-code.ts';
+import { readWhole } from '../../lib/shared/read-whole.ts';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { checkReach, lookupWithin, OutOfReach, type Reach } from '../../lib/reach.ts';
 import { DriverError, driverErrors } from '../driver-error.ts';
@@ -196,18 +197,13 @@ function trustOf(pem: string): TlsTrust {
 async function readBytes(answer: Answer, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const abort = (): void => void answer.body.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > maxBytes) throw driverErrors.invalid(`${shown(answer.url)} answers with more than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
+    return await readWhole(answer.body as AsyncIterable<Buffer>, maxBytes, () =>
+      driverErrors.invalid(`${shown(answer.url)} answers with more than ${maxBytes} bytes`),
+    );
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  return Buffer.concat(chunks);
 }
 
 /** The shape of one object, or of a list of names: parsing more would block the event loop. */

@@ -1,6 +1,7 @@
 // Calls over HTTP for sources: redirects are followed without credentials, certificates are checked, answers are bounded.
 import { readFile } from 'node:fs/promises';
 import { Agent, EnvHttpProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
+import { readWhole } from '../../../../server/lib/shared/read-whole.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { SourceError } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
@@ -63,20 +64,12 @@ export const bodyText = (response: Response, maxBytes: number, what: string): Pr
   bounded((response.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, what);
 
 /** All chunks as one; more bytes are a `limit` problem. */
-export async function bounded(
+export const bounded = (
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
   what: string,
-): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new SourceError('limit', `${what} is longer than ${maxBytes} bytes`);
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts);
-}
+): Promise<Buffer> =>
+  readWhole(chunks, maxBytes, () => new SourceError('limit', `${what} is longer than ${maxBytes} bytes`));
 
 /** Connections of one action; close it at the end. */
 export async function dispatcherFor(

@@ -2,6 +2,7 @@
 // them, so none is trusted to be a plain file.
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { hasCode } from '../../../lib/shared/error-code.ts';
 import { errors } from '../../../api/errors.ts';
 import type { FileRoot } from '../../../drivers/files/driver.ts';
@@ -71,9 +72,7 @@ async function readWhole(root: FileRoot, path: string, limit: number): Promise<B
     entry.content.destroy();
     throw errors.internal(`${path} of ${root.label} is larger than ${limit} bytes`);
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of entry.content as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return buffer(entry.content);
 }
 
 function rootOf(volume: string, label: string): FileRoot {
