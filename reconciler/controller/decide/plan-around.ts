@@ -5,6 +5,7 @@ import type { Observed } from '../../core/documents/observed.ts';
 import { buildGraph } from '../../core/graph/graph.ts';
 import { normalizeDocuments } from '../../core/graph/normalize.ts';
 import { reachable, reverseEdges } from '../../core/graph/targets.ts';
+import { wavesOf } from '../../core/graph/waves.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { compareObjects } from '../../core/text/listing-order.ts';
@@ -12,12 +13,14 @@ import type { MadePlan } from '../../engine/runs/make-plan.ts';
 
 const maxErrors = 3;
 
+type Broken = ReadonlyMap<Address, Diagnostic>;
+
 /** Throws for errors that belong to no declared object. `plan`: makes a plan without some objects and their dependents. */
 export function planAround(documents: readonly Document[], plan: (exclude: readonly Address[]) => MadePlan): MadePlan {
   const declared = new Set<Address>(documents.map(({ address }) => address));
   const broken = new Map<Address, Diagnostic>();
   for (;;) {
-    const made = plan([...broken.keys()]);
+    const made = plan([...broken.keys(), ...laterThan(broken, documents)]);
     const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error');
     if (errors.length === 0) return broken.size === 0 ? made : withBroken(made, documents, broken);
     let isNews = false;
@@ -34,14 +37,11 @@ export function planAround(documents: readonly Document[], plan: (exclude: reado
 const textOf = ({ address, message }: Diagnostic): string =>
   address === undefined || message.startsWith(address) ? message : `${address}: ${message}`;
 
-function withBroken(
-  made: MadePlan,
-  documents: readonly Document[],
-  broken: ReadonlyMap<Address, Diagnostic>,
-): MadePlan {
+function withBroken(made: MadePlan, documents: readonly Document[], broken: Broken): MadePlan {
   const { plan, observed } = made;
   const { needs } = buildGraph(normalizeDocuments(documents).objects, undefined);
-  const reached = reachable([...broken.keys()], reverseEdges(needs));
+  const later = laterThan(broken, documents);
+  const reached = reachable([...broken.keys(), ...later], reverseEdges(needs));
   const planned = new Set<Address>(plan.changes.map(({ address }) => address));
   const left = documents.flatMap((document): readonly ResourceChange[] => {
     const { address } = document;
@@ -49,7 +49,7 @@ function withBroken(
     if (error !== undefined) return [leftOut(document, observed, invalid(address, error))];
     if (planned.has(address) || !reached.has(address)) return [];
     const first = [...reachable([address], needs)].find((one) => broken.has(one));
-    return first === undefined ? [] : [leftOut(document, observed, needing(address, first))];
+    return [leftOut(document, observed, first === undefined ? inLaterWave(address, broken) : needing(address, first))];
   });
   const changes = [...plan.changes, ...left].sort(compareObjects);
   const guards = [...left.flatMap(({ guard }) => guard ?? []), ...plan.guards];
@@ -70,6 +70,23 @@ const needing = (address: Address, on: Address): Guard => ({
   message: `${address} needs ${on}, which has an error`,
   remedy: `correct ${on}`,
 });
+
+const inLaterWave = (address: Address, broken: Broken): Guard => ({
+  code: 'dependency',
+  address,
+  message: `${address} is in a later wave than an object with an error: ${[...broken.keys()].slice(0, maxErrors).join(', ')}`,
+  remedy: 'correct what has an error',
+});
+
+/** Objects in later waves than one that has an error. */
+function laterThan(broken: Broken, documents: readonly Document[]): readonly Address[] {
+  if (broken.size === 0) return [];
+  const { objects } = normalizeDocuments(documents);
+  const waves = wavesOf(objects, buildGraph(objects, undefined).needs);
+  const waveOf = (address: Address): number => waves.get(address) ?? 0;
+  const first = Math.min(...[...broken.keys()].map(waveOf));
+  return objects.flatMap(({ address }) => (waveOf(address) > first ? [address] : []));
+}
 
 function leftOut(document: Document, observed: Observed, guard: Guard): ResourceChange {
   const { address, kind, name } = document;

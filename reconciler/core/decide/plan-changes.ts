@@ -5,6 +5,7 @@ import { projectLimitWarnings } from '../clashes/project-limits.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { PlanContext } from './plan-context.ts';
 import { decideObject } from './decide-object.ts';
+import { behindRefused, isRefused, type RefusedChange } from './held-waves.ts';
 import { withDependencies } from './external-dependencies.ts';
 import type { Address, Document } from '../documents/document.ts';
 import { foreignProblems } from '../settings/lxd-settings.ts';
@@ -89,9 +90,13 @@ function assemble(
   const barrier = new WaveBarrier();
   const changes: ResourceChange[] = [];
   const ready = new Map<Address, readonly string[]>();
+  let refused: RefusedChange | undefined;
   for (const object of selected) {
-    const { change, sketches } = withDependencies(object, decideObject(object, context), context);
-    const before = barrier.enter(waves.get(object.address) ?? 0);
+    const wave = waves.get(object.address) ?? 0;
+    const decision = withDependencies(object, decideObject(object, context), context);
+    const { change, sketches } = behindRefused(decision, wave, refused);
+    if (isRefused(change)) refused ??= { address: object.address, wave };
+    const before = barrier.enter(wave);
     const needs = readyIds(graph.needs.get(object.address), ready);
     const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);
@@ -105,7 +110,8 @@ function assemble(
       steps: made.length === 0 ? noIds : made.map((step) => step.id),
     });
   }
-  const pruned = decidePrune(context, everything, steps, ready);
+  const after = waves.size === 0 ? {} : { before: barrier.enter(Infinity), refused };
+  const pruned = decidePrune(context, everything, steps, ready, after);
   const all = onMembers([...steps, ...pruned.steps], context.observed);
   const limits = projectLimitWarnings(everything, context.observed, all);
   return finishPlan('apply', [...changes, ...pruned.changes], all, [...diagnostics, ...limits], {

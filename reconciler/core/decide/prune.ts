@@ -16,6 +16,8 @@ import { readyIds, type Ready } from '../graph/ready-steps.ts';
 import { otherPlace } from '../ownership/place.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
+import { behind } from '../graph/waves.ts';
+import { behindRefused, type RefusedChange } from './held-waves.ts';
 
 export interface PrunePart {
   readonly changes: readonly ResourceChange[];
@@ -25,12 +27,19 @@ export interface PrunePart {
 
 const nothing: PrunePart = { changes: [], steps: [], orphans: [] };
 
+/** What comes before all deletions when the set has waves: the last steps of the last wave, and the first refused change. */
+export interface WavesBefore {
+  readonly before?: readonly string[];
+  readonly refused?: RefusedChange | undefined;
+}
+
 /** `declared`: all documents of the set, also those outside --target. `steps`: the plan so far. */
 export function decidePrune(
   context: PlanContext,
   declared: readonly Document[],
   steps: readonly Step[],
   ready: Ready,
+  waves: WavesBefore,
 ): PrunePart {
   const { owner, options } = context;
   if (owner === undefined) return nothing;
@@ -49,7 +58,7 @@ export function decidePrune(
   const kept = orphans.filter((one) => !going.includes(one) && !isElsewhere(one)).map((one) => one.address);
   const owned = going.length === 0 ? 0 : ownedObjects(context, owner).length;
   const isTooMuch = going.length > limitOf(options, owned);
-  const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, steps, ready);
+  const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, steps, ready, waves);
   return { ...made, orphans: kept };
 }
 
@@ -123,6 +132,7 @@ function goAway(
   context: PlanContext,
   steps: readonly Step[],
   ready: Ready,
+  { before = [], refused: refusedChange }: WavesBefore,
 ): Omit<PrunePart, 'orphans'> {
   const [now, then] = [findUsage(context.observed), findUsage(projectWorld(context.observed, steps))];
   const addresses = new Set<string>(going.map((one) => one.address));
@@ -138,13 +148,14 @@ function goAway(
     const one = byAddress.get(address);
     if (one === undefined) continue;
     const leftUsers = (used: Address): readonly string[] => (then.get(used) ?? []).filter((user) => !gone.has(user));
-    const { change, sketches } = guarded(
+    const deletion = guarded(
       one,
       decideDelete(one, { observed: context.observed, owner: context.owner, leftUsers }),
       context.options,
     );
+    const { change, sketches } = behindRefused(deletion, Infinity, refusedChange);
     const needs = readyIds(usersOf(now, then, one) as Address[], after);
-    const own = makeSteps(one, sketches, needs);
+    const own = makeSteps(one, sketches, behind(needs, before));
     const last = own.at(-1);
     after.set(address, last === undefined ? needs : [last.id]);
     if (last?.action === 'delete') gone.add(address);
