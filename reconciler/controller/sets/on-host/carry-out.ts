@@ -2,10 +2,9 @@
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { notesOf } from '../../../engine/runs/notes-of.ts';
-import type { HostLink } from '../../hosts/host-link.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
-import type { BeforeStep } from '../../../engine/execute.ts';
 import type { ComparisonTime } from '../../traces/run-trace.ts';
+import { waveGate } from '../hooks/wave-gate.ts';
 import { changesOn } from '../object-history.ts';
 import { cleaned } from '../../decide/withhold.ts';
 import { stepGuard } from '../../tenancy/step-guard.ts';
@@ -28,7 +27,7 @@ export async function carryOut(
   onEnd: (failures: Failures, failure: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { link, beginOwn, claim, facts, journal, limits, nowMs, log, onChanges } = deps;
+  const { link, beginOwn, claim, facts, hooks, journal, limits, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const { documents } = target.loaded.loaded;
   const { tenant, project } = deps.config;
@@ -50,7 +49,10 @@ export async function carryOut(
       nowMs,
       emit: (event) => run.event(name, event),
       warn: (text) => log('warn', clean(text), name),
-      beforeStep: isNew && deps.hooks !== undefined ? waveGate(deps.hooks, link, target, made) : undefined,
+      beforeStep:
+        isNew && hooks !== undefined
+          ? waveGate(made.plan, (wave, end) => hooks.beforeWave(link, wave, target, end))
+          : undefined,
       permit: tenant === undefined ? undefined : stepGuard(tenant, link.host, documents, project),
       stop: signal,
     };
@@ -70,25 +72,6 @@ export async function carryOut(
     link.forgetLists();
     if (rollout === undefined) run.end(failure === undefined ? 'done' : 'failed', nowMs(), failure);
   }
-}
-
-/** The hooks around a wave run once in a plan: steps of the wave share them, and their failure. */
-function waveGate(
-  hooks: NonNullable<SetOnHostDeps['hooks']>,
-  link: HostLink,
-  target: HostTarget,
-  { plan }: MadePlan,
-): BeforeStep {
-  const waves = new Map(plan.changes.map(({ address, wave }) => [address, wave]));
-  const gates = new Map<number, Promise<void>>();
-  return ({ address, action }, signal) => {
-    // Deletions come in the opposite order, and belong to no wave.
-    if (action === 'delete') return Promise.resolve();
-    const wave = waves.get(address) ?? 0;
-    const gate = gates.get(wave) ?? hooks.beforeWave(link, wave, target, signal);
-    gates.set(wave, gate);
-    return gate;
-  };
 }
 
 const maxFailures = 3;
