@@ -12,6 +12,7 @@ import { Lease } from './hosts/lease.ts';
 import { steadyClock } from './hosts/steady-clock.ts';
 import type { Notifier } from './notify/notice.ts';
 import { gone, isNew, type ConfigChanges, type Configuration } from './reload/changes.ts';
+import { inOrder } from './reload/in-order.ts';
 import { Tasks } from './tasks/tasks.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
 import { StoredSet } from './sets/stored-set.ts';
@@ -39,6 +40,7 @@ export class Parts implements PartsInUse {
   readonly #tasks: Tasks;
   #configured: Configuration;
   #isInCharge = false;
+  #term = new AbortController();
   #notifier: Notifier | undefined;
 
   /** `onFound`: called when the generators' sets change. */
@@ -79,6 +81,7 @@ export class Parts implements PartsInUse {
           isActive ? 'this controller is active' : 'another controller is active, or the lock was lost; this one waits',
         );
         this.#isInCharge = false;
+        this.#term.abort(new Error('this controller is no longer the active one'));
         if (isActive) void this.#takeOver();
       },
     });
@@ -86,6 +89,10 @@ export class Parts implements PartsInUse {
 
   get isInCharge(): boolean {
     return this.#isInCharge && this.lease.isActive;
+  }
+
+  get term(): AbortSignal {
+    return this.#term.signal;
   }
 
   /** Reloads the state, which another active controller may have changed. */
@@ -102,6 +109,7 @@ export class Parts implements PartsInUse {
     await Promise.race([Promise.all(checked), pause(sourcesMs, this.#end).catch(() => undefined)]);
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
     if (!this.lease.isActive) return;
+    this.#term = new AbortController();
     this.#isInCharge = true;
     this.generators.begin();
     for (const { watch } of this.sources.values()) watch.lookNow();
@@ -283,15 +291,5 @@ export class Parts implements PartsInUse {
       const kept = [watch.status.revision ?? [], ...sets.map(({ revisions }) => revisions)].flat();
       await source.keepOnly(new Set(kept)).catch(() => undefined);
     }
-  }
-}
-
-/** Sorts the parts in the order of the file, in which they are shown and asked for the lease. */
-function inOrder<T>(parts: Map<string, T>, entries: readonly { readonly name: string }[]): void {
-  const before = new Map(parts);
-  parts.clear();
-  for (const { name } of entries) {
-    const part = before.get(name);
-    if (part !== undefined) parts.set(name, part);
   }
 }

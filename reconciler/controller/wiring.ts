@@ -55,6 +55,8 @@ export interface PartsInUse {
   readonly lease: Pick<Lease, 'hosts'>;
   /** This controller is active and has loaded the state of its predecessor. */
   readonly isInCharge: boolean;
+  /** Fires when this controller is no longer in charge. */
+  readonly term: AbortSignal;
   readonly notifier: Notifier | undefined;
   readonly generators: Pick<GeneratorWork, 'look' | 'setChanged'>;
 }
@@ -145,6 +147,7 @@ export class Wiring {
       asked: parts.asked,
       hub,
       isActive: () => parts.isInCharge,
+      term: () => parts.term,
       claimant: () => claimantOf(this.#deps.identity, config, parts.lease.hosts),
       waitsFor: (waiting, name, revision) => {
         const isNewest = revision === parts.sources.get(waiting.source)?.watch.status.revision;

@@ -36,6 +36,8 @@ export interface SetDeps {
   readonly asked: Asked;
   readonly hub: Hub;
   readonly isActive: () => boolean;
+  /** Fires when this controller is no longer the active one. */
+  readonly term: () => AbortSignal;
   /** This controller, as it claims sets on hosts. */
   readonly claimant: () => Claimant;
   /** Why a host must wait with a new revision. */
@@ -183,6 +185,7 @@ export class SetParts {
         place: { here: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path), others: 'allow' },
         suspensions: () => deps.asked.of(config.name, nowMs()),
         isActive: deps.isActive,
+        term: deps.term,
         claim: new HostClaim({ set: setInProject(config.name, link.host.project), link, own: deps.claimant, nowMs }),
         stored: () => this.stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),

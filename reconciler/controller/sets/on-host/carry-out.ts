@@ -1,5 +1,6 @@
 // Carries out the plan of one host as part of a run, which is a rollout or a repair of this host alone.
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { notesOf } from '../../../engine/runs/notes-of.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
@@ -35,6 +36,7 @@ export async function carryOut(
   const rollout = rolloutOf(target, isNew);
   const run = rollout ?? beginOwn(planned, isNew ? target.run : undefined);
   run.hostBegan(name, made.plan);
+  const term = deps.term?.();
   let failure: string | undefined = 'It was not carried out.';
   try {
     // What the host allows the connection may have changed since it was opened.
@@ -45,6 +47,7 @@ export async function carryOut(
       made,
       notes: claim?.claiming(notes) ?? notes,
       journal: journal(link.client),
+      cancel: signal,
       ...limits,
       nowMs,
       emit: (event) => run.event(name, event),
@@ -54,9 +57,12 @@ export async function carryOut(
           ? waveGate(made.plan, (wave, end) => hooks.beforeWave(link, wave, target, end))
           : undefined,
       permit: tenant === undefined ? undefined : stepGuard(tenant, link.host, documents, project),
-      stop: signal,
+      stop: term === undefined ? signal : AbortSignal.any([signal, term]),
     };
     const done = await run.onHost(name, () => runPlan(work));
+    // The controller that is active now compares the host for itself.
+    if (done.isInterrupted && term?.aborted === true && !signal.aborted)
+      throw new OvertakenError(reasonOf(term.reason));
     const failures = done.failures.map((one) => ({ ...one, what: clean(one.what), why: clean(one.why) }));
     const result = { ...done, failures };
     failure = textOf(result.failures);

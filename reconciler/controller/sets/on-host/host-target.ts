@@ -52,6 +52,8 @@ export interface SetOnHostDeps {
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
+  /** Fires when this controller is no longer the active one; absent where no controller runs. */
+  readonly term?: () => AbortSignal;
   /** Absent where no controller runs. */
   readonly claim?: HostClaim;
   /** Resolves when the state has the revision that this host gets. */
