@@ -1,4 +1,5 @@
-// Pages of the objects of a set: by host in the order of the hosts file, then in the order of plans.
+// Pages of the objects of a set, by host and address.
+import { compareText } from '../../core/text/listing-order.ts';
 import type { ObjectPage, ObjectSummary } from '../contract/index.ts';
 import type { ObjectQuery } from '../controller.ts';
 
@@ -9,24 +10,20 @@ interface WithObjects {
 
 const keyOf = ({ host, address }: ObjectSummary): string => `${host} ${address}`;
 
-export function pageOf(hosts: readonly WithObjects[], { host, status, after, limit = 1000 }: ObjectQuery): ObjectPage {
-  const found: ObjectSummary[] = [];
-  let total = 0;
-  let isPast = after === undefined;
-  let hasMore = false;
-  for (const one of hosts) {
-    if (host !== undefined && one.name !== host) continue;
-    for (const object of one.objects.values()) {
-      if (status !== undefined && object.status !== status) {
-        if (keyOf(object) === after) isPast = true;
-        continue;
-      }
-      total += 1;
-      if (isPast && found.length < limit) found.push(object);
-      else if (isPast) hasMore = true;
-      if (keyOf(object) === after) isPast = true;
-    }
-  }
-  const last = found.at(-1);
-  return { objects: found, total, ...(hasMore && last !== undefined ? { next: keyOf(last) } : {}) };
+/** `after` is a place in the order, so that the object that was there may be gone. */
+export function pageOf(
+  hosts: readonly WithObjects[],
+  { host, status, after = '', limit = 1000 }: ObjectQuery,
+): ObjectPage {
+  const all = hosts
+    .filter(({ name }) => host === undefined || name === host)
+    .flatMap(({ objects }) => [...objects.values()])
+    .filter((object) => status === undefined || object.status === status);
+  const left = all
+    .map((object) => ({ key: keyOf(object), object }))
+    .filter(({ key }) => key > after)
+    .sort((one, other) => compareText(one.key, other.key));
+  const page = left.slice(0, limit);
+  const next = left.length > limit ? page.at(-1)?.key : undefined;
+  return { objects: page.map(({ object }) => object), total: all.length, ...(next === undefined ? {} : { next }) };
 }
