@@ -9,6 +9,7 @@ import type { DirectorySettings } from './source-schema.ts';
 import type { SourceContext } from './source-context.ts';
 import { Checkouts } from './files/checkouts.ts';
 import { Budget, limitsOf } from './files/limits.ts';
+import { SteadyReader } from './files/steady-tree.ts';
 import { TreeWriter } from './files/tree-writer.ts';
 import { ConcurrencyLimit } from '../../../server/lib/shared/concurrency-limit.ts';
 
@@ -20,15 +21,13 @@ interface SourceEntry {
   readonly mark: string;
 }
 
-const attempts = 3;
-
 export function openDirectorySource(name: string, settings: DirectorySettings, context: SourceContext): Source {
   const root = context.absolute(settings.path);
   const limits = limitsOf(settings.limits);
   const what = `source ${name} (${root})`;
   const checkouts = new Checkouts(join(context.stateDir, 'sources', name, 'checkouts'), [root]);
   const turns = new ConcurrencyLimit(1);
-  let last: { readonly marks: string; readonly revision: SourceRevision } | undefined;
+  const reader = new SteadyReader<SourceEntry>({ what, checkouts, now: context.now, marksOf });
 
   const scan = async (signal: AbortSignal | undefined): Promise<readonly SourceEntry[]> => {
     const budget = new Budget(limits, what);
@@ -36,22 +35,11 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
     await walk(root, '', found, budget, what, signal);
     return found.sort((a, b) => (a.path < b.path ? -1 : 1));
   };
-  const read = async (signal: AbortSignal | undefined): Promise<SourceRevision> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const found = await scan(signal);
-      const marks = marksOf(found);
-      if (last?.marks === marks && (await checkouts.find(last.revision.revision)) !== undefined) return last.revision;
-      const { revision } = await checkouts.makeNamed((dir) => copy(root, found, new TreeWriter(dir, what, limits)));
-      // If files changed during the copy, it may mix two states.
-      const isSteady = marksOf(await scan(signal)) === marks;
-      if (!isSteady && attempt < attempts) continue;
-      if (!isSteady)
-        throw new SourceError('unreachable', `${what} changes while it is read; it is read again at the next check`);
-      const at = last?.revision.revision === revision ? last.revision.at : context.now();
-      last = { marks, revision: { revision, at } };
-      return last.revision;
-    }
-  };
+  const read = (signal: AbortSignal | undefined): Promise<SourceRevision> =>
+    reader.read({
+      list: () => scan(signal),
+      copy: (found, dir) => copy(root, found, new TreeWriter(dir, what, limits)),
+    });
 
   return {
     name,

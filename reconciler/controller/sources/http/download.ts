@@ -16,6 +16,8 @@ export interface Download {
   readonly dispatcher: Dispatcher;
   /** Statuses that are not failures, besides 2xx. */
   readonly okStatuses?: readonly number[];
+  /** A better reason for a failure than its status, if the answer has one. */
+  readonly explain?: (response: Response, at: URL) => Promise<SourceError | undefined>;
 }
 
 const maxRedirects = 5;
@@ -45,9 +47,11 @@ export async function get(url: URL, download: Download, signal?: AbortSignal): P
   }
 }
 
-async function checked(response: Response, { what, okStatuses }: Download, at: URL): Promise<Response> {
+async function checked(response: Response, { what, okStatuses, explain }: Download, at: URL): Promise<Response> {
   const { status } = response;
   if (response.ok || (okStatuses?.includes(status) ?? false)) return response;
+  const reason = await explain?.(response, at);
+  if (reason !== undefined) throw reason;
   await response.body?.cancel();
   if (status === 401 || status === 403)
     throw new SourceError('denied', `${what}: ${at.host} refuses the credentials (${status}); check credentials`);
@@ -59,9 +63,12 @@ async function checked(response: Response, { what, okStatuses }: Download, at: U
 const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : reasonOf(error);
 
-/** The whole body as text; a longer one is a `limit` problem. */
+/** The whole body; a longer one is a `limit` problem. */
 export const bodyText = (response: Response, maxBytes: number, what: string): Promise<Buffer> =>
-  bounded((response.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, what);
+  bounded((response.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, what).catch((error: unknown) => {
+    if (error instanceof SourceError) throw error;
+    throw new SourceError('unreachable', `${what}: the answer broke off: ${causeOf(error)}`, { cause: error });
+  });
 
 /** All chunks as one; more bytes are a `limit` problem. */
 export const bounded = (

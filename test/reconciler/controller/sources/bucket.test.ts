@@ -20,6 +20,11 @@ const login = {
 const folder = tempFolder('gantry-bucket-');
 const objects = new Map<string, string>();
 let listing: ((text: string) => string) | undefined;
+/** Called before an object is answered. */
+let onGet: (() => unknown) | undefined;
+/** Answers only the first bytes of an object, or breaks the connection after them. */
+let cut: { readonly to: number; readonly isBroken: boolean } | undefined;
+let refusal: { readonly status: number; readonly headers: object; readonly text: string } | undefined;
 let endpoint = '';
 const etag = (text: string): string => `"${createHash('md5').update(text).digest('hex')}"`;
 const server = createServer((request, response) => {
@@ -35,13 +40,17 @@ const server = createServer((request, response) => {
     response.writeHead(403).end();
     return;
   }
+  if (refusal !== undefined) {
+    response.writeHead(refusal.status, { ...refusal.headers }).end(refusal.text);
+    return;
+  }
   if (url.pathname === '/site/') {
     const prefix = url.searchParams.get('prefix') ?? '';
     const all = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
     const from = Number(url.searchParams.get('continuation-token') ?? 0);
     const page = all.slice(from, from + 2).map((key) => {
       const text = objects.get(key) ?? '';
-      return `<Contents><Key>${encoded(key).replaceAll('%2F', '/')}</Key><ETag>${etag(text).replaceAll('"', '&quot;')}</ETag><Size>${text.length}</Size></Contents>`;
+      return `<Contents><Key>${encoded(key).replaceAll('%2F', '/')}</Key><ETag>${etag(text).replaceAll('"', '&quot;')}</ETag><Size>${Buffer.byteLength(text)}</Size></Contents>`;
     });
     const isCut = all.length > from + 2;
     const next = isCut ? `<NextContinuationToken>${from + 2}</NextContinuationToken>` : '';
@@ -49,7 +58,13 @@ const server = createServer((request, response) => {
     response.end(listing?.(text) ?? text);
     return;
   }
+  onGet?.();
   const text = objects.get(decodeURIComponent(url.pathname.slice('/site/'.length)));
+  if (cut !== undefined && text !== undefined) {
+    response.writeHead(200, cut.isBroken ? { 'content-length': text.length } : {});
+    response.write(text.slice(0, cut.to), () => (cut?.isBroken === true ? response.destroy() : response.end()));
+    return;
+  }
   response.writeHead(text === undefined ? 404 : etag(text) === match ? 200 : 412).end(text);
 });
 beforeAll(async () => {
@@ -141,7 +156,7 @@ test('wrong keys, hostile names, excess data and incomplete lists change nothing
     await expect(open().check()).rejects.toMatchObject({ problem: 'refused' });
   }
   listing = (text) => text.replace(/<ETag>[^<]*/, '<ETag>&quot;old&quot;');
-  await expect(open().check()).rejects.toThrow('answered 412');
+  await expect(open().check()).rejects.toThrow('changes while it is read');
   listing = undefined;
   expect(() =>
     readListing(
@@ -149,4 +164,84 @@ test('wrong keys, hostile names, excess data and incomplete lists change nothing
       'x',
     ),
   ).toThrow('no continuation token');
+});
+
+test('a bucket that changes while it is read is read again, and no mixture of its states is used', async () => {
+  objects.clear();
+  objects.set('web/a.yaml', 'first of a');
+  objects.set('web/b.yaml', 'first of b');
+  const before = await open().check();
+  const changes: (() => void)[] = [
+    () => objects.set('web/a.yaml', 'second of a'),
+    () => objects.set('web/c.yaml', 'needs the second a'),
+    () => objects.delete('web/b.yaml'),
+  ];
+  onGet = () => changes.shift()?.();
+  const { revision } = await open().check();
+  onGet = undefined;
+  const { dir } = await open().checkout(revision);
+  expect(readdirSync(dir).sort()).toEqual(['a.yaml', 'c.yaml']);
+  expect([revision === before.revision, readFileSync(join(dir, 'a.yaml'), 'utf8')]).toEqual([false, 'second of a']);
+
+  let count = 0;
+  onGet = () => objects.set('web/a.yaml', `change ${(count += 1)}`);
+  await expect(open().check()).rejects.toMatchObject({
+    problem: 'unreachable',
+    message: expect.stringContaining('changes while it is read') as string,
+  });
+  onGet = undefined;
+});
+
+test.each([
+  ['ends early', false, 'changes while it is read'],
+  ['breaks off', true, 'source site'],
+])('an object whose answer %s is not used', async (_how, isBroken, says) => {
+  objects.clear();
+  objects.set('web/a.yaml', 'kind: profile\nname: web\n');
+  cut = { to: 14, isBroken };
+  await expect(open().check()).rejects.toMatchObject({
+    problem: 'unreachable',
+    message: expect.stringContaining(says) as string,
+  });
+  cut = undefined;
+  await expect(open().check()).resolves.toMatchObject({ at: '2026-01-01T00:00:00Z' });
+});
+
+test.each([
+  ['RequestTimeTooSkewed', 403, {}, 'the clock of this machine or of the server is wrong'],
+  ['SignatureDoesNotMatch', 403, {}, 'check credentials.passwordFile'],
+  ['NoSuchBucket', 404, {}, 'check bucket'],
+  [
+    'PermanentRedirect',
+    301,
+    { 'x-amz-bucket-region': 'eu-west-1' },
+    'in the region eu-west-1, not in us-east-1: set region',
+  ],
+  [
+    'AuthorizationHeaderMalformed',
+    400,
+    {},
+    'in the region eu-north-1, not in us-east-1: set region',
+    '<Region>eu-north-1</Region>',
+  ],
+] as const)(
+  'the message about %s says what to do, without the keys',
+  async (code, status, headers, says, more?: string) => {
+    refusal = {
+      status,
+      headers,
+      text: `<Error><Code>${code}</Code>${more ?? ''}<AWSAccessKeyId>${login.accessKey}</AWSAccessKeyId></Error>`,
+    };
+    const error: unknown = await open()
+      .check()
+      .catch((caught: unknown) => caught);
+    refusal = undefined;
+    expect(String(error)).toContain(says);
+    expect(String(error)).not.toContain(login.accessKey);
+  },
+);
+
+test('a user name without a password is refused at once, and the other way round', () => {
+  expect(() => open({ credentials: { username: login.accessKey } })).toThrow('both username and passwordFile');
+  expect(() => open({ credentials: { passwordFile: 'secret' } })).toThrow('both username and passwordFile');
 });
