@@ -5,6 +5,7 @@ import type { WrittenDocument } from '../core/history/revisions.ts';
 import type { SopsKeys } from './secrets/decrypt-file.ts';
 import type { DecryptedFiles } from './variables/secret-references.ts';
 import type { ReadSecret } from './secrets/vault-secrets.ts';
+import type { Evaluate } from './terraform/evaluation.ts';
 import type { LiveData } from './terraform/load-with-data.ts';
 import type { HostFacts } from '../core/documents/host-pattern.ts';
 
@@ -51,6 +52,8 @@ export interface LoadInput {
   readonly recursive?: boolean;
   /** Reads the data sources of Terraform JSON from the server; without it their values are unknown. */
   readonly live?: LiveData;
+  /** How Terraform JSON is evaluated; default: in this thread, which does nothing else for up to 20 s. */
+  readonly evaluate?: Evaluate;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
   /** The time for rules with an end; default: the clock. */

@@ -127,14 +127,15 @@ async function loadParts(
 /** Loads the code for Terraform JSON only when there is some. */
 async function terraformParts(
   parts: readonly Part[],
-  { vars = {}, env = {}, variables = [], live }: LoadInput,
+  { vars = {}, env = {}, variables = [], live, evaluate }: LoadInput,
   offered: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
 ): Promise<TerraformParts> {
   if (!parts.some(isTerraform)) return { others: parts, parts: [], diagnostics: [], files: [] };
   const { readTerraformParts } = await import('./terraform/terraform-parts.ts');
   const valueFiles = variables.flatMap((source) => ('file' in source && isTfvars(source.file) ? [source.file] : []));
-  return readTerraformParts(parts, { vars, env, offered, valueFiles, ...(live === undefined ? {} : { live }) }, signal);
+  const how = { ...(live === undefined ? {} : { live }), ...(evaluate === undefined ? {} : { evaluate }) };
+  return readTerraformParts(parts, { vars, env, offered, valueFiles, ...how }, signal);
 }
 
 /** Values for Terraform JSON, in its own notation. */

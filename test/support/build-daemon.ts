@@ -7,10 +7,11 @@ import { buildSync } from 'esbuild';
 
 export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The worker threads of the daemon, which it looks up beside itself. */
+/** The worker threads, which the programs look up beside themselves. */
 export const workerEntries = {
   'sqlite-worker': 'server/store/sqlite/sqlite-worker.ts',
   'parse-worker': 'server/drivers/parse-worker.ts',
+  'terraform-worker': 'reconciler/manifest/terraform/terraform-worker.ts',
 };
 
 /** A new folder below node_modules, so that native add-ons are found from there. The caller removes it. */

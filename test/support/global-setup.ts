@@ -10,8 +10,10 @@ export function setup(): () => void {
   writeCdktf(repositoryRoot);
   const outdir = makeBuildFolder('gantry-store');
   buildEntries({ ...workerEntries, 'store-child': 'test/support/store/child.ts' }, outdir);
-  process.env['GANTRY_SQLITE_WORKER'] = pathToFileURL(join(outdir, 'sqlite-worker.js')).href;
-  process.env['GANTRY_PARSE_WORKER'] = pathToFileURL(join(outdir, 'parse-worker.js')).href;
+  for (const name of Object.keys(workerEntries)) {
+    const variable = `GANTRY_${name.toUpperCase().replaceAll('-', '_')}`;
+    process.env[variable] = pathToFileURL(join(outdir, `${name}.js`)).href;
+  }
   process.env['GANTRY_STORE_CHILD'] = join(outdir, 'store-child.js');
   const built = join(outdir, 'built');
   mkdirSync(built);

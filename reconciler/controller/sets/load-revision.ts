@@ -10,6 +10,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
 import { loadManifests } from '../../manifest/load.ts';
+import { evaluateAsideOnce } from '../../manifest/terraform/evaluate-aside.ts';
 import type { SopsKeys } from '../../manifest/secrets/decrypt-file.ts';
 import type { ReadSecret, VaultSecrets } from '../../manifest/secrets/vault-secrets.ts';
 import { vaultCode, type DecryptedFiles } from '../../manifest/variables/secret-references.ts';
@@ -75,6 +76,7 @@ async function loadFenced(
   const sopsKeys = await sopsKeysOf(config);
   const decrypted: DecryptedFiles = new Map();
   const pins = await pinsOf(path);
+  const evaluate = evaluateAsideOnce();
   for (const host of hosts) {
     const loaded = await loadManifests(
       {
@@ -82,6 +84,7 @@ async function loadFenced(
         vars: config.variables,
         variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
         env: {},
+        evaluate,
         ...sopsKeys,
         decrypted,
         vault: vault?.read ?? noVault,
@@ -108,6 +111,8 @@ async function loadFenced(
       problems.set(text, on.add(host.name));
     }
     found.set(host.name, kept.of(loadedSet(loaded, pins)));
+    // Each further host would take as long.
+    if (loaded.diagnostics.some(({ code }) => code === 'E_TIME')) break;
   }
   return {
     hosts: found,

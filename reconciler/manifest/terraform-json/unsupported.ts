@@ -56,7 +56,7 @@ export const rows: Readonly<Record<Code, Row>> = {
   E_VALUE: ['values that an operator or function cannot take', 'correct the value, or guard it with try()'],
   E_BIG_NUMBER: ['numbers that are not kept exactly', 'write it as a string'],
   E_TIME: [
-    'configurations that take too long to evaluate',
+    'configurations whose evaluation needs too much time or memory',
     'simplify nested for expressions, and regular expressions that repeat repetitions',
   ],
   E_FOREIGN_RESOURCE: ['resources of other providers', 'apply them with Terraform, in a stack of their own'],

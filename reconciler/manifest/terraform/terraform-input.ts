@@ -1,4 +1,5 @@
 // The input beside Terraform JSON: values of variables, the environment, and the server. Types only.
+import type { Evaluate } from './evaluation.ts';
 import type { LiveData } from './load-with-data.ts';
 
 /** Inputs from outside the files. */
@@ -12,4 +13,5 @@ export interface TerraformInput {
   readonly valueFiles?: readonly string[];
   /** Reads data sources from the server; without it their values are unknown. */
   readonly live?: LiveData;
+  readonly evaluate?: Evaluate;
 }

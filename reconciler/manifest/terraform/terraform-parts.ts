@@ -60,7 +60,8 @@ async function readFolder(
   diagnostics.push(...found.diagnostics);
   const declared = new Set(members.flatMap(({ raw }) => declaredIn(raw.value)));
   const values = await givenValues(folder, declared, input, diagnostics);
-  const { loaded, unread } = await loadWithData(files, values.given, found.modules, input.live);
+  const configuration = { files, given: values.given, modules: found.modules };
+  const { loaded, unread } = await loadWithData(configuration, input, signal);
   const byFile = new Map([...members, ...found.parts].map((part) => [part.source.file, part]));
   for (const problem of loaded.problems) diagnostics.push(diagnosticOf(problem, byFile.get(problem.file)));
   for (const notice of [...values.notices, ...unread, ...loaded.notices])

@@ -7,7 +7,10 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 const fences = new AsyncLocalStorage<string>();
 
 /** Confines reads of `work` through `inFence` to this folder, whose files must not change during `work`, like those of a checkout. */
-export const withFence = <T>(root: string, work: () => Promise<T>): Promise<T> => fences.run(realpathSync(root), work);
+export const withFence = <T>(root: string, work: () => T): T => fences.run(realpathSync(root), work);
+
+/** The folder of the fence around the caller, for the fence of a thread. */
+export const fenceHere = (): string | undefined => fences.getStore();
 
 /** The path, if it is inside the fence or there is no fence. Throws an error for the author of the manifest. */
 export function inFence(path: string): string {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from '../keys.ts';
+import { compiledBeside } from '../../lib/shared/ask-thread.ts';
 import { LeaseBook, type LeaseClock, systemLeaseClock } from '../leases.ts';
 import { writeSnapshot } from '../snapshot.ts';
 import { SqliteLink } from './link.ts';
@@ -37,7 +38,7 @@ const defaultHistory: HistoryLimits = { minRevisions: 1_000, maxAgeMs: 10 * 60_0
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, lockTimeoutMs = 1_000 } = options;
   let store: SqliteStore | undefined;
-  const link = new SqliteLink(workerUrl(), (error) => store?.noteDeath(error));
+  const link = new SqliteLink(compiledBeside(import.meta.url, 'sqlite-worker'), (error) => store?.noteDeath(error));
   try {
     const history = { ...defaultHistory, ...options.history };
     const start = await link.call('open', { path, lockTimeoutMs, history });
@@ -47,13 +48,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     await link.terminate();
     throw error;
   }
-}
-
-/** The compiled or bundled worker is next to this file; when run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
-function workerUrl(): URL {
-  const compiled = process.env['GANTRY_SQLITE_WORKER'];
-  if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);
-  return new URL('./sqlite-worker.js', import.meta.url);
 }
 
 interface SqliteStoreDeps {

@@ -49,7 +49,8 @@ export class TerraformFolder {
     const diagnostics = [...unread];
     const declared = new Set(files.flatMap(({ value }) => declaredIn(value)));
     const values = await givenValues(this.dir, declared, { vars, env, hasOthers: false }, diagnostics);
-    const { loaded, unread: open } = await loadWithData(files, values.given, modules, live);
+    const configuration = { files, given: values.given, modules };
+    const { loaded, unread: open } = await loadWithData(configuration, live === undefined ? {} : { live });
     return { ...loaded, diagnostics, said: [...values.notices, ...open] };
   }
 

@@ -114,10 +114,10 @@ const tenant: Tenant = {
   restrictions: {},
 };
 
-async function load(path = '.') {
+async function load(path = '.', names = ['h1']) {
   const config = { name: 'web', path, variables: {}, hosts: [], tenant } as unknown as SetConfig;
-  const host = { name: 'h1', address: 'unix:///x', groups: [], labels: {}, vars: {} };
-  return loadRevision(folder, config, [host], new AbortController().signal);
+  const hosts = names.map((name) => ({ name, address: 'unix:///x', groups: [], labels: {}, vars: {} }));
+  return loadRevision(folder, config, hosts, new AbortController().signal);
 }
 
 test.each(['a.ts', 'a.mts', 'a.js', 'a.mjs', 'a.cjs', 'stack.gantry.ts', 'gantry.config.ts', 'index.ts'])(
@@ -189,4 +189,26 @@ test.each([
   expect([...hosts.values()].flatMap(({ loaded }) => loaded.documents).map(({ kind }) => kind)).not.toContain(
     'certificate',
   );
+});
+
+test('Terraform JSON that needs too much time or memory is evaluated for one host, in a thread, and refused', async () => {
+  const twice = (inner: string): string => `[for x in range(1000) : ${inner}]`;
+  write(
+    'a.tf.json',
+    JSON.stringify({
+      variable: { GANTRY_HOST_NAME: {} },
+      output: { x: { value: `\${[var.GANTRY_HOST_NAME, ${twice(twice(twice('[x, 1]')))}]}` } },
+    }),
+  );
+  let turns = 0;
+  const clock = setInterval(() => void turns++, 10);
+  const { hosts, problems } = await load('.', ['h1', 'h2', 'h3']);
+  clearInterval(clock);
+  expect(problems).toEqual([
+    expect.stringMatching(
+      /^a\.tf\.json:1:1: the evaluation (?:needs too much memory|takes longer than 20 s) .*\(on h1\)$/,
+    ),
+  ]);
+  expect([...hosts.keys()]).toEqual(['h1']);
+  expect(turns).toBeGreaterThan(5);
 });

@@ -1,16 +1,20 @@
 // Hostile configurations: evaluation ends in time, and no value takes all memory.
 import { expect, test } from 'vitest';
+import type { Json } from '../../../../reconciler/core/documents/document.ts';
+import { evaluateAside } from '../../../../reconciler/manifest/terraform/evaluate-aside.ts';
+import { evaluateHere } from '../../../../reconciler/manifest/terraform/evaluate-here.ts';
+import type { Configuration } from '../../../../reconciler/manifest/terraform/evaluation.ts';
 import { loadWithData } from '../../../../reconciler/manifest/terraform/load-with-data.ts';
 
-const load = async (locals: Readonly<Record<string, string>>, limitMs?: number) => {
+const configurationOf = (value: Json): Configuration => ({
+  files: [{ file: 'main.tf.json', folder: '/nowhere', value }],
+  given: new Map(),
+  modules: new Map(),
+});
+
+const load = async (locals: Readonly<Record<string, string>>, limitMs = 20_000, evaluate = evaluateHere) => {
   const value = { locals, output: { last: { value: `\${local.${Object.keys(locals).at(-1)}}` } } };
-  const { loaded } = await loadWithData(
-    [{ file: 'main.tf.json', folder: '/nowhere', value }],
-    new Map(),
-    new Map(),
-    undefined,
-    limitMs,
-  );
+  const { loaded } = await loadWithData(configurationOf(value), { evaluate, limitMs });
   return loaded.problems;
 };
 
@@ -61,7 +65,26 @@ test('an evaluation that the limit ends requests no data, and is not repeated', 
     reads += 1;
     return Promise.resolve(requests.map(() => undefined));
   };
-  const files = [{ file: 'main.tf.json', folder: '/nowhere', value }];
-  const { loaded } = await loadWithData(files, new Map(), new Map(), live, 300);
+  const { loaded } = await loadWithData(configurationOf(value), { live, limitMs: 300 });
   expect([loaded.problems.map(({ code }) => code), reads]).toEqual([['E_TIME'], 0]);
+});
+
+test('an evaluation in a thread lets the event loop turn, and ends at the limit', async () => {
+  let turns = 0;
+  const clock = setInterval(() => void turns++, 10);
+  const problems = await load({ x: `\${regex("^(a+)+$", "${'a'.repeat(60)}b")}` }, 1000, evaluateAside);
+  clearInterval(clock);
+  expect(problems).toEqual([
+    expect.objectContaining({ code: 'E_TIME', message: 'the evaluation takes longer than 1 s' }),
+  ]);
+  expect(turns).toBeGreaterThan(5);
+});
+
+test('a thread evaluates to what this thread does', async () => {
+  const value = { locals: { a: '${{ x = [1, true, null], y = "ä" }}' }, output: { a: { value: '${local.a}' } } };
+  const [here, aside] = await Promise.all(
+    [evaluateHere, evaluateAside].map((evaluate) => loadWithData(configurationOf(value), { evaluate })),
+  );
+  expect(aside).toEqual(here);
+  expect(here?.loaded.outputs.get('a')?.value).toEqual({ x: [1, true, null], y: 'ä' });
 });
