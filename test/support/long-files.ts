@@ -45,6 +45,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/cluster/recover.test.ts',
   'test/server/drivers/network/openvswitch.test.ts',
   'test/server/services/transfer/migration/stock-lxd.test.ts',
+  'test/reconciler/web/reading.test.ts',
   'test/reconciler/web/actions.test.ts',
   'test/e2e/controller/from-git.test.ts',
   'test/server/durability/daemon-life.test.ts',

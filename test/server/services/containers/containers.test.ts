@@ -2,21 +2,22 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  type Answer,
   createContainer,
   emptySource,
   type Json,
   lifecycleOf,
-  makeSeeded,
   setState,
   statusOf,
-  type TestDaemon,
 } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 const images: string[] = [];
+const nic = { type: 'nic', nictype: 'p2p' };
 
 async function upload(metadata: string): Promise<string> {
   const bytes = tarOf({ name: 'metadata.yaml', content: metadata, mode: 0o644 }, rootfsDirectory, {
@@ -29,17 +30,29 @@ async function upload(metadata: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  daemon = await makeSeeded();
   images.push(
     await upload(`architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: alpha, release: "1"}\n`),
     await upload(`architecture: x86_64\ncreation_date: 1800000000\nproperties: {os: alpha, release: "2"}\n`),
   );
   await daemon.call('POST', '/1.0/images/aliases', { name: 'alpha/one', target: images[0] });
 });
-afterAll(() => daemon.cleanUp());
 
 let count = 0;
 const fresh = (): string => `c${(count += 1)}`;
+async function made(more: object = {}): Promise<string> {
+  const name = fresh();
+  await createContainer(daemon, name, more);
+  return name;
+}
+/** The errors of the operations that begin. */
+async function atOnce(times: number, send: () => Promise<Answer>): Promise<string[]> {
+  const answers = await Promise.all(Array.from({ length: times }, send));
+  const begun = answers.filter(({ status }) => status === 202);
+  return Promise.all(begun.map(async ({ body }) => (await daemon.wait(body.operation as string)).err));
+}
+async function makeNetwork(name: string, address: string): Promise<void> {
+  await daemon.call('POST', '/1.0/networks', { name, config: { 'ipv4.address': address, 'ipv6.address': 'none' } });
+}
 const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
 const details = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
 const volume = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
@@ -78,27 +91,19 @@ describe('creating a container', () => {
     ['properties: the most recent match is used', () => ({ properties: { os: 'alpha' } }), 1],
     ['properties that only one image has', () => ({ properties: { os: 'alpha', release: '1' } }), 0],
   ])('from an image named by %s', async (_how, source, index) => {
-    const name = fresh();
-    await createContainer(daemon, name, { source: { type: 'image', ...source() } });
+    const name = await made({ source: { type: 'image', ...source() } });
     const container = await get(name);
     expect(container.config['volatile.base_image']).toBe(images[index]);
     expect(container.config['image.os']).toBe('alpha');
     expect(existsSync(join(volume(name), 'rootfs/hello'))).toBe(true);
   });
 
-  test.each([
-    ['an unknown alias', { alias: 'nothing' }, 404],
-    ['an unknown fingerprint', { fingerprint: 'abcdef' }, 404],
-    ['properties no image has', { properties: { os: 'beta' } }, 400],
-    ['neither alias, fingerprint nor properties', {}, 400],
-    ['a remote server over plain http', { alias: 'x', mode: 'pull', server: 'http://example.org' }, 400],
-  ])('from an image with %s is refused at once', async (_what, source, status) => {
-    const answer = await daemon.call('POST', '/1.0/containers', { name: 'bad', source: { type: 'image', ...source } });
-    expect(answer.status).toBe(status);
-    expect((await daemon.call('GET', '/1.0/containers/bad')).status).toBe(404);
-  });
-
-  test.each([
+  test.each<[source: unknown, status: number, paths?: readonly string[]]>([
+    [{ type: 'image', alias: 'nothing' }, 404],
+    [{ type: 'image', fingerprint: 'abcdef' }, 404],
+    [{ type: 'image', properties: { os: 'beta' } }, 400],
+    [{ type: 'image' }, 400],
+    [{ type: 'image', alias: 'x', mode: 'pull', server: 'http://example.org' }, 400],
     [{ type: 'copy' }, 400, ['source.source']],
     [{ type: 'copy', source: 'nobody' }, 404, []],
     [{ type: 'migration' }, 400, ['source.operation', 'source.secrets.control', 'source.secrets.fs']],
@@ -107,16 +112,17 @@ describe('creating a container', () => {
     [{}, 400, ['source.type']],
     [undefined, 400, ['source']],
     ['none', 400, ['source']],
-  ])('the source %j is refused', async (source, status, paths) => {
+  ])('the source %j is refused at once', async (source, status, paths) => {
     const answer = await daemon.call('POST', '/1.0/containers', { name: 'bad', source });
-    expect([answer.status, details(answer.body)]).toEqual([status, paths]);
+    expect([answer.status, details(answer.body)]).toEqual([status, paths ?? expect.anything()]);
+    expect((await daemon.call('GET', '/1.0/containers/bad')).status).toBe(404);
   });
 
   test('a copy takes config, devices, profiles and files, and of the volatile keys only the base image', async () => {
     await createContainer(daemon, 'origin', {
       source: { type: 'image', alias: 'alpha/one' },
       config: { 'user.a': '1', 'user.b': '2' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+      devices: { eth0: nic },
     });
     await createContainer(daemon, 'copied', { source: { type: 'copy', source: 'origin' }, config: { 'user.b': '3' } });
     const [origin, copied] = [await get('origin'), await get('copied')];
@@ -128,22 +134,15 @@ describe('creating a container', () => {
   });
 
   test('profiles absent or null mean [default], [] means none', async () => {
-    const [absent, nothing] = [fresh(), fresh()];
-    await createContainer(daemon, absent);
-    await createContainer(daemon, nothing, { profiles: null });
-    expect((await get(absent)).profiles).toEqual(['default']);
-    expect((await get(nothing)).profiles).toEqual(['default']);
+    for (const more of [{}, { profiles: null }]) expect((await get(await made(more))).profiles).toEqual(['default']);
     const none = await daemon.call('POST', '/1.0/containers', { name: fresh(), profiles: [], source: emptySource });
     expect([none.status, details(none.body)]).toEqual([400, ['devices']]);
-    const own = fresh();
-    await createContainer(daemon, own, {
-      profiles: [],
-      devices: { root: { type: 'disk', path: '/', pool: 'default' } },
-    });
+    const own = await made({ profiles: [], devices: { root: { type: 'disk', path: '/', pool: 'default' } } });
     expect((await get(own)).profiles).toEqual([]);
   });
 
-  test('an absent or empty name is generated', async () => {
+  test('an absent or empty name is generated, and one of 64 characters is allowed', async () => {
+    await createContainer(daemon, 'n'.repeat(64));
     for (const body of [{ source: emptySource }, { name: '', source: emptySource }]) {
       const { resources } = await daemon.ok('POST', '/1.0/containers', body);
       expect(resources?.['containers']?.[0]).toMatch(/^\/1\.0\/containers\/[a-z]+-[a-z]+/);
@@ -151,26 +150,18 @@ describe('creating a container', () => {
   });
 
   test('an instance type becomes limits, which explicit config overrides', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, { instance_type: 'c2-m4', config: { 'limits.cpu': '1' } });
+    const name = await made({ instance_type: 'c2-m4', config: { 'limits.cpu': '1' } });
     expect((await get(name)).config).toMatchObject({ 'limits.cpu': '1', 'limits.memory': '4096MB' });
     const bad = await daemon.call('POST', '/1.0/containers', { source: emptySource, instance_type: 'huge' });
     expect([bad.status, details(bad.body)]).toEqual([400, ['instance_type']]);
-  });
-
-  test('a name of 64 characters is allowed', async () => {
-    const name = 'n'.repeat(64);
-    await createContainer(daemon, name);
-    expect((await get(name)).name).toBe(name);
   });
 
   test.each(['n'.repeat(65), 'a/b', 'a:b', 'a,b', 'a b', 'grün', '..', '.', '-x', 'a\u0000b', 'a\nb'])(
     'the name %j is refused',
     async (name) => {
       const answer = await daemon.call('POST', '/1.0/containers', { name, source: emptySource });
-      expect(answer.status).toBe(400);
-      expect(answer.body.metadata.code).toBe('invalidName');
-      expect(details(answer.body)).toEqual(['name']);
+      const { code } = answer.body.metadata;
+      expect([answer.status, code, details(answer.body)]).toEqual([400, 'invalidName', ['name']]);
     },
   );
 
@@ -182,8 +173,7 @@ describe('creating a container', () => {
       config: { 'limits.memroy': '1GB', 'limits.cpu': 'many' },
       devices: { eth0: { type: 'nic' }, x: { type: 'fish' } },
     });
-    expect(answer.status).toBe(400);
-    expect(answer.body.error_code).toBe(400);
+    expect([answer.status, answer.body.error_code]).toEqual([400, 400]);
     const paths = details(answer.body);
     expect(paths).toEqual(expect.arrayContaining(['profiles.0', 'config.limits.memroy', 'config.limits.cpu']));
     expect(paths.some((path) => path.startsWith('devices.eth0'))).toBe(true);
@@ -193,29 +183,19 @@ describe('creating a container', () => {
     expect((await daemon.call('GET', '/1.0/containers/bad')).status).toBe(404);
   });
 
-  test('an existing name answers 409', async () => {
-    await createContainer(daemon, 'taken');
-    const answer = await daemon.call('POST', '/1.0/containers', { name: 'taken', source: emptySource });
-    expect([answer.status, answer.body.metadata.code]).toEqual([409, 'exists']);
-  });
-
-  test('exactly one of twenty concurrent creations of one name succeeds', async () => {
+  test('exactly one of twenty concurrent creations of one name succeeds, and a later one answers 409', async () => {
     const name = fresh();
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => daemon.call('POST', '/1.0/containers', { name, source: emptySource })),
-    );
-    const ended = await Promise.all(
-      answers.filter((answer) => answer.status === 202).map((answer) => daemon.wait(answer.body.operation as string)),
-    );
-    expect(ended.filter((operation) => operation.status === 'Success')).toHaveLength(1);
-    for (const operation of ended) if (operation.status !== 'Success') expect(operation.err).toMatch(/already exists/);
+    const errors = await atOnce(20, () => daemon.call('POST', '/1.0/containers', { name, source: emptySource }));
+    expect(errors.filter((error) => error === '')).toHaveLength(1);
+    for (const error of errors) expect(error).toMatch(/^$|already exists/);
     expect((await get(name)).status).toBe('Stopped');
+    const answer = await daemon.call('POST', '/1.0/containers', { name, source: emptySource });
+    expect([answer.status, answer.body.metadata.code]).toEqual([409, 'exists']);
   });
 
   test('fifty creations at once all succeed, each with an address of its own', async () => {
     const names = Array.from({ length: 50 }, fresh);
-    const nic = { eth0: { type: 'nic', nictype: 'p2p' } };
-    await Promise.all(names.map((name) => createContainer(daemon, name, { devices: nic })));
+    await Promise.all(names.map((name) => createContainer(daemon, name, { devices: { eth0: nic } })));
     const addresses = await Promise.all(
       names.map(async (name) => (await get(name)).config['volatile.eth0.hwaddr'] as string),
     );
@@ -236,12 +216,11 @@ describe('creating a container', () => {
 
 describe('changing a container', () => {
   test('PUT replaces the whole; absent members are emptied; volatile and image keys stay', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, {
+    const name = await made({
       source: { type: 'image', alias: 'alpha/one' },
       description: 'old',
       config: { 'user.a': '1' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+      devices: { eth0: nic },
     });
     const before = await get(name);
     await daemon.ok('PUT', `/1.0/containers/${name}`, { profiles: ['default'], config: { 'user.b': '2' } });
@@ -253,45 +232,28 @@ describe('changing a container', () => {
   });
 
   test('the answer of GET can be sent back by PUT without a change', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, {
-      source: { type: 'image', alias: 'alpha/one' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
-    });
+    const name = await made({ source: { type: 'image', alias: 'alpha/one' }, devices: { eth0: nic } });
     const before = await get(name);
     await daemon.ok('PUT', `/1.0/containers/${name}`, before);
     expect(await get(name)).toEqual(before);
   });
 
   test('the volatile keys of a device are removed with the device', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+    const name = await made({ devices: { eth0: nic } });
     const before = await get(name);
     await daemon.ok('PUT', `/1.0/containers/${name}`, { ...before, devices: {} });
     expect(Object.keys((await get(name)).config).filter((key) => key.startsWith('volatile.eth0.'))).toEqual([]);
   });
 
-  test('a hardware address set by hand must be valid', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
-    const path = `/1.0/containers/${name}`;
-    const good = await daemon.call('PATCH', path, { config: { 'volatile.eth0.hwaddr': '00:16:3e:01:02:03' } });
-    expect(good.status).toBe(200);
-    expect((await get(name)).config['volatile.eth0.hwaddr']).toBe('00:16:3e:01:02:03');
-    const bad = await daemon.call('PATCH', path, { config: { 'volatile.eth0.hwaddr': 'rubbish' } });
-    expect([bad.status, details(bad.body)]).toEqual([400, ['config.volatile.eth0.hwaddr']]);
-  });
-
   test('PATCH changes only present members; an empty value unsets; a named device is replaced as a whole', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, {
+    const name = await made({
       description: 'stays',
       config: { 'user.a': '1', 'user.b': '2' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p', mtu: '1400' }, eth1: { type: 'nic', nictype: 'p2p' } },
+      devices: { eth0: { type: 'nic', nictype: 'p2p', mtu: '1400' }, eth1: nic },
     });
     const answer = await daemon.call('PATCH', `/1.0/containers/${name}`, {
       config: { 'user.a': '', 'user.c': '3' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+      devices: { eth0: nic },
     });
     expect(answer.status).toBe(200);
     const after = await get(name);
@@ -301,46 +263,36 @@ describe('changing a container', () => {
       config: { 'user.b': '2', 'user.c': '3' },
     });
     expect(after.config['user.a']).toBeUndefined();
-    expect(after.devices).toEqual({ eth0: { type: 'nic', nictype: 'p2p' }, eth1: { type: 'nic', nictype: 'p2p' } });
+    expect(after.devices).toEqual({ eth0: nic, eth1: nic });
     await daemon.call('PATCH', `/1.0/containers/${name}`, { devices: { eth1: {} } });
     expect(Object.keys((await get(name)).devices as object)).toEqual(['eth0']);
   });
 
-  test('profiles null in a PATCH keeps them; [] clears them and is refused without a root disk', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    expect((await daemon.call('PATCH', `/1.0/containers/${name}`, { profiles: null })).status).toBe(200);
-    expect((await get(name)).profiles).toEqual(['default']);
-    const cleared = await daemon.call('PATCH', `/1.0/containers/${name}`, { profiles: [] });
-    expect([cleared.status, details(cleared.body)]).toEqual([400, ['devices']]);
+  test('PATCH takes a hardware address, and null for profiles that stay', async () => {
+    const name = await made({ devices: { eth0: nic } });
+    const body = { config: { 'volatile.eth0.hwaddr': '00:16:3e:01:02:03' }, profiles: null };
+    expect((await daemon.call('PATCH', `/1.0/containers/${name}`, body)).status).toBe(200);
+    expect(await get(name)).toMatchObject({ ...body, profiles: ['default'] });
   });
 
-  test('a bad PUT is refused before its operation starts, with paths', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    const body = { profiles: ['default', 'default', 'nobody'], config: { nonsense: 'x' }, architecture: 'z80' };
-    const answer = await daemon.call('PUT', `/1.0/containers/${name}`, { ...body, architecture: undefined });
-    expect([answer.status, details(answer.body)]).toEqual([400, ['profiles.1', 'profiles.2', 'config.nonsense']]);
-    const architecture = await daemon.call('PUT', `/1.0/containers/${name}`, body);
-    expect([architecture.status, details(architecture.body)]).toEqual([400, ['architecture']]);
-    expect((await daemon.call('PUT', '/1.0/containers/nobody', {})).status).toBe(404);
-    expect((await daemon.call('PATCH', '/1.0/containers/nobody', {})).status).toBe(404);
-  });
-
-  test('the root disk cannot move to another pool', async () => {
+  const doubled = { profiles: ['default', 'default', 'nobody'], config: { nonsense: 'x' } };
+  test.each<[method: string, body: object, paths: readonly string[], message?: RegExp]>([
+    ['PATCH', { config: { 'volatile.eth0.hwaddr': 'rubbish' } }, ['config.volatile.eth0.hwaddr']],
+    ['PATCH', { profiles: [] }, ['devices']],
+    ['PATCH', { devices: { root: { type: 'disk', path: '/', pool: 'other' } } }, ['devices'], /cannot move/],
+    ['PUT', doubled, ['profiles.1', 'profiles.2', 'config.nonsense']],
+    ['PUT', { ...doubled, architecture: 'z80' }, ['architecture']],
+  ])('%s with %j is refused before its operation starts, with paths', async (method, body, paths, message = /./) => {
     await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
-    const name = fresh();
-    await createContainer(daemon, name);
-    const devices = { root: { type: 'disk', path: '/', pool: 'other' } };
-    const answer = await daemon.call('PATCH', `/1.0/containers/${name}`, { devices });
-    expect([answer.status, details(answer.body)]).toEqual([400, ['devices']]);
-    expect(answer.body.metadata.message).toMatch(/cannot move/);
+    const answer = await daemon.call(method, `/1.0/containers/${await made({ devices: { eth0: nic } })}`, body);
+    expect([answer.status, details(answer.body)]).toEqual([400, paths]);
+    expect(answer.body.metadata.message).toMatch(message);
+    expect((await daemon.call(method, '/1.0/containers/nobody', {})).status).toBe(404);
   });
 
   test('If-Match with the ETag of GET passes, an older one answers 412 and changes nothing', async () => {
-    const name = fresh();
+    const name = await made();
     const path = `/1.0/containers/${name}`;
-    await createContainer(daemon, name);
     const etag = String((await daemon.call('GET', path)).headers.etag);
     expect((await daemon.call('PATCH', path, { description: 'one' }, { 'if-match': etag })).status).toBe(200);
     for (const [method, body] of [
@@ -351,23 +303,11 @@ describe('changing a container', () => {
       expect([stale.status, stale.body.metadata.code]).toEqual([412, 'preconditionFailed']);
     }
     expect((await get(name)).description).toBe('one');
-    for (const form of [
-      (tag: string) => `"${tag}"`,
-      (tag: string) => `W/"${tag}"`,
-      (tag: string) => `"x", "${tag}"`,
-      () => '*',
-    ]) {
-      const now = String((await daemon.call('GET', path)).headers.etag);
-      expect((await daemon.call('PATCH', path, { description: `d${now}` }, { 'if-match': form(now) })).status).toBe(
-        200,
-      );
-    }
   });
 
   test('the ETag ignores volatile keys and states', async () => {
-    const name = fresh();
+    const name = await made({ devices: { eth0: nic } });
     const path = `/1.0/containers/${name}`;
-    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     const etag = (await daemon.call('GET', path)).headers.etag;
     await setState(daemon, name, 'start');
     expect((await daemon.call('GET', path)).headers.etag).toBe(etag);
@@ -376,8 +316,7 @@ describe('changing a container', () => {
   });
 
   test('twenty PATCHes of different keys at once are all stored', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
+    const name = await made();
     const keys = Array.from({ length: 20 }, (_, index) => `user.k${index}`);
     const answers = await Promise.all(
       keys.map((key) => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { [key]: '1' } })),
@@ -388,8 +327,7 @@ describe('changing a container', () => {
 
   test('live limits reach a running container, from its own config and from a profile', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'limited', config: { 'limits.processes': '50' } });
-    const name = fresh();
-    await createContainer(daemon, name, { profiles: ['default', 'limited'] });
+    const name = await made({ profiles: ['default', 'limited'] });
     await setState(daemon, name, 'start');
     expect(daemon.sim.limits(name)).toMatchObject({ 'limits.processes': '50' });
     await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'limits.memory': '64MB' } });
@@ -402,10 +340,7 @@ describe('changing a container', () => {
 describe('renaming a container', () => {
   test('moves record and files and keeps its config', async () => {
     const [from, to] = [fresh(), fresh()];
-    await createContainer(daemon, from, {
-      config: { 'user.a': '1' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
-    });
+    await createContainer(daemon, from, { config: { 'user.a': '1' }, devices: { eth0: nic } });
     const before = await get(from);
     const listening = await daemon.listen('lifecycle');
     await daemon.ok('POST', `/1.0/containers/${from}`, { name: to });
@@ -414,55 +349,38 @@ describe('renaming a container', () => {
     const id = 'volatile.cloud-init.instance-id';
     const renamed = await get(to);
     expect(renamed.config[id]).not.toBe(before.config[id]);
-    const same = { [id]: renamed.config[id] };
-    const [config, expanded] = [
-      { ...before.config, ...same },
-      { ...before.expanded_config, ...same },
-    ];
-    expect(renamed).toEqual({ ...before, name: to, config, expanded_config: expanded });
+    for (const config of [before.config, before.expanded_config]) config[id] = renamed.config[id];
+    expect(renamed).toEqual({ ...before, name: to });
     expect([existsSync(volume(from)), existsSync(volume(to))]).toEqual([false, true]);
     const event = await listening.next((each) => lifecycleOf(each).action === 'container-renamed');
     expect(event.metadata).toMatchObject({ source: `/1.0/containers/${from}`, context: { new_name: to } });
     listening.close();
   });
 
-  test('onto an existing name answers 409, also onto its own', async () => {
-    const [one, two] = [fresh(), fresh()];
-    await createContainer(daemon, one);
-    await createContainer(daemon, two);
-    expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: two })).status).toBe(409);
-    expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: one })).status).toBe(409);
-  });
-
-  test('to a bad or missing name answers 400, of a missing container 404', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    for (const body of [{ name: 'a/b' }, { name: '' }, {}]) {
-      expect((await daemon.call('POST', `/1.0/containers/${name}`, body)).status).toBe(400);
-    }
-    expect((await daemon.call('POST', '/1.0/containers/nobody', { name: 'x' })).status).toBe(404);
+  test('onto an existing name or its own answers 409, to a bad or missing one 400, of a missing container 404', async () => {
+    const [one, two] = [await made(), await made()];
+    const rename = async (body: object, from = one) =>
+      (await daemon.call('POST', `/1.0/containers/${from}`, body)).status;
+    for (const name of [one, two]) expect(await rename({ name })).toBe(409);
+    for (const body of [{ name: 'a/b' }, { name: '' }, {}]) expect(await rename(body)).toBe(400);
+    expect(await rename({ name: 'x' }, 'nobody')).toBe(404);
   });
 
   test('renaming a running container is refused', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
+    const name = await made();
     await setState(daemon, name, 'start');
     const answer = await daemon.call('POST', `/1.0/containers/${name}`, { name: fresh() });
     expect([answer.status, answer.body.metadata.code]).toEqual([400, 'running']);
   });
 
   test('keeps its reservations on a network', async () => {
-    await daemon.call('POST', '/1.0/networks', {
-      name: 'gtyaren',
-      config: { 'ipv4.address': '10.214.7.1/24', 'ipv6.address': 'none' },
-    });
+    await makeNetwork('gtyaren', '10.214.7.1/24');
     const [from, to] = [fresh(), fresh()];
     const nic = { type: 'nic', nictype: 'bridged', parent: 'gtyaren', 'ipv4.address': '10.214.7.9' };
     await createContainer(daemon, from, { devices: { eth0: nic } });
     await daemon.ok('POST', `/1.0/containers/${from}`, { name: to });
-    expect((await daemon.get('/1.0/networks/gtyaren/leases')) as Json[]).toMatchObject([
-      { hostname: to, address: '10.214.7.9' },
-    ]);
+    const leases: Json[] = await daemon.get('/1.0/networks/gtyaren/leases');
+    expect(leases).toMatchObject([{ hostname: to, address: '10.214.7.9' }]);
     await setState(daemon, to, 'start');
     await daemon.get(`/1.0/containers/${to}/state`);
     expect(daemon.simNetwork.lookup('gtyaren', to)).toEqual(['10.214.7.9']);
@@ -473,8 +391,7 @@ describe('renaming a container', () => {
 
 describe('deleting a container', () => {
   test('removes record and files; a second one answers 404', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
+    const name = await made();
     await daemon.ok('DELETE', `/1.0/containers/${name}`);
     expect(existsSync(volume(name))).toBe(false);
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
@@ -482,20 +399,18 @@ describe('deleting a container', () => {
   });
 
   test('is refused while it runs or is frozen', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    await setState(daemon, name, 'start');
-    expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(400);
-    await setState(daemon, name, 'freeze');
-    expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(400);
+    const name = await made();
+    for (const action of ['start', 'freeze']) {
+      await setState(daemon, name, action);
+      expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(400);
+    }
     expect(await statusOf(daemon, name)).toBe('Frozen');
   });
 
   test('is refused with security.protection.delete, also from a profile', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'safe', config: { 'security.protection.delete': 'true' } });
-    const [own, inherited] = [fresh(), fresh()];
-    await createContainer(daemon, own, { config: { 'security.protection.delete': 'true' } });
-    await createContainer(daemon, inherited, { profiles: ['default', 'safe'] });
+    const own = await made({ config: { 'security.protection.delete': 'true' } });
+    const inherited = await made({ profiles: ['default', 'safe'] });
     for (const name of [own, inherited]) {
       const answer = await daemon.call('DELETE', `/1.0/containers/${name}`);
       expect(answer.status).toBe(403);
@@ -506,8 +421,7 @@ describe('deleting a container', () => {
   });
 
   test('the deletion of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
-    const name = fresh();
-    await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
+    const name = await made({ ephemeral: true, config: { 'security.protection.delete': 'true' } });
     for (const how of [{ force: true }, {}]) {
       await setState(daemon, name, 'start');
       expect((await setState(daemon, name, 'stop', how)).err).toBe('');
@@ -520,25 +434,15 @@ describe('deleting a container', () => {
   });
 
   test('ten concurrent deletions succeed once; the others fail', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => daemon.call('DELETE', `/1.0/containers/${name}`)),
-    );
-    const ended = await Promise.all(
-      answers.filter((answer) => answer.status === 202).map((answer) => daemon.wait(answer.body.operation as string)),
-    );
-    expect(ended.filter((operation) => operation.status === 'Success')).toHaveLength(1);
+    const name = await made();
+    const errors = await atOnce(10, () => daemon.call('DELETE', `/1.0/containers/${name}`));
+    expect(errors.filter((error) => error === '')).toHaveLength(1);
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   });
 
   test('succeeds although its network is down', async () => {
-    await daemon.call('POST', '/1.0/networks', {
-      name: 'gtyadown',
-      config: { 'ipv4.address': '10.214.6.1/24', 'ipv6.address': 'none' },
-    });
-    const name = fresh();
-    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'gtyadown' } } });
+    await makeNetwork('gtyadown', '10.214.6.1/24');
+    const name = await made({ devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'gtyadown' } } });
     await daemon.host.network.down('gtyadown');
     await daemon.ok('DELETE', `/1.0/containers/${name}`);
   });
@@ -546,8 +450,7 @@ describe('deleting a container', () => {
 
 describe('listing containers', () => {
   test('recursion=0 returns URLs, 1 objects, 2 also state, snapshots and backups', async () => {
-    const name = fresh();
-    await createContainer(daemon, name);
+    const name = await made();
     await setState(daemon, name, 'start');
     expect(await daemon.get('/1.0/containers?recursion=0')).toContain(`/1.0/containers/${name}`);
     const find = (list: Json): Json => (list as Json[]).find((each) => each.name === name);
@@ -574,13 +477,12 @@ describe('listing containers', () => {
     await daemon.call('POST', '/1.0/profiles', {
       name: 'pb',
       config: { 'user.k': 'b', 'user.l': 'b' },
-      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+      devices: { eth0: nic },
     });
-    const [ab, ba] = [fresh(), fresh()];
-    await createContainer(daemon, ab, { profiles: ['default', 'pa', 'pb'], config: { 'user.l': 'own' } });
-    await createContainer(daemon, ba, { profiles: ['default', 'pb', 'pa'] });
+    const ab = await made({ profiles: ['default', 'pa', 'pb'], config: { 'user.l': 'own' } });
+    const ba = await made({ profiles: ['default', 'pb', 'pa'] });
     expect((await get(ab)).expanded_config).toMatchObject({ 'user.k': 'b', 'user.a': 'a', 'user.l': 'own' });
-    expect((await get(ab)).expanded_devices.eth0).toEqual({ type: 'nic', nictype: 'p2p' });
+    expect((await get(ab)).expanded_devices.eth0).toEqual(nic);
     expect((await get(ba)).expanded_config).toMatchObject({ 'user.k': 'a', 'user.l': 'b' });
     expect((await get(ba)).expanded_devices.eth0).toEqual({ type: 'nic', nictype: 'p2p', mtu: '1400' });
   });
