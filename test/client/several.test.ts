@@ -8,9 +8,7 @@ import { freePort } from '../support/hosts/free-port.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeHandler } from '../support/fakes/http-daemon.ts';
 
 let pair: ClientCertificate;
-beforeAll(async () => {
-  pair = await makeClient('cluster');
-});
+beforeAll(async () => (pair = await makeClient('cluster')));
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();

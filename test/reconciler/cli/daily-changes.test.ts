@@ -1,21 +1,19 @@
 // Verbs that change and watch live objects by hand against a simulated daemon: set, edit, top.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
   const manifest = join(daemon.dir, 'stack.yaml');
   writeFileSync(manifest, stack(container('web', "config: { user.a: '1' }\n")));
   expect(await gantry(['apply', '-f', manifest, '-y'])).toMatchObject({ code: 0 });
   await daemon.ok('POST', '/1.0/containers', { name: 'own', profiles: ['small'], source: { type: 'none' } });
 }, 60_000);
-afterAll(() => daemon?.cleanUp());
 
 const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, ...setting.env } });

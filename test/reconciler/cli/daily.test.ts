@@ -1,7 +1,7 @@
 // The verbs of daily work against a simulated daemon: power, deletion, lists, logs, and the owners of objects.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { jsonLinesTo, type Output } from '../../../reconciler/cli/session/context.ts';
 import { lastLines, logPrinter, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
 import { gapNotes } from '../../../reconciler/cli/verbs/objects/events.ts';
@@ -246,29 +246,28 @@ describe('several hosts', () => {
   test('power, lists and deletion reach the hosts with the container, and exit with 7 for an unreachable one', async () => {
     await begin();
     const other = await makeDaemon();
-    try {
-      const hosts = join(daemon.dir, 'hosts.yaml');
-      const address = (socket: string): string => `address: unix://${socket}`;
-      writeFileSync(
-        hosts,
-        `kind: hosts\nhosts:\n  - { name: one, ${address(daemon.socketPath)} }\n  - { name: two, ${address(other.socketPath)} }\n`,
-      );
-      const on = (...words: string[]): Promise<CliRun> => gantry([...words, '--hosts', hosts]);
-      expect(await on('start', 'own')).toMatchObject({ code: 0, stdout: 'one: container/own started\n' });
-      expect((await on('list')).stdout).toMatch(/one +own +Running/);
-      expect((await on('start', 'nowhere')).stderr).toContain('no selected host has it');
-      const declared = await on('delete', 'db');
-      expect([declared.code, declared.stderr]).toEqual([64, expect.stringContaining('container/db on one belongs')]);
-      await other.stop();
-      const partly = await on('stop', 'own', '--json');
-      expect([partly.code, JSON.parse(partly.stdout)]).toEqual([
-        7,
-        { host: 'one', kind: 'container', name: 'own', action: 'stop', changed: true },
-      ]);
-    } finally {
+    onTestFinished(async () => {
       await other.cleanUp();
       rmSync(join(daemon.dir, 'hosts.yaml'), { force: true });
-    }
+    });
+    const hosts = join(daemon.dir, 'hosts.yaml');
+    const address = (socket: string): string => `address: unix://${socket}`;
+    writeFileSync(
+      hosts,
+      `kind: hosts\nhosts:\n  - { name: one, ${address(daemon.socketPath)} }\n  - { name: two, ${address(other.socketPath)} }\n`,
+    );
+    const on = (...words: string[]): Promise<CliRun> => gantry([...words, '--hosts', hosts]);
+    expect(await on('start', 'own')).toMatchObject({ code: 0, stdout: 'one: container/own started\n' });
+    expect((await on('list')).stdout).toMatch(/one +own +Running/);
+    expect((await on('start', 'nowhere')).stderr).toContain('no selected host has it');
+    const declared = await on('delete', 'db');
+    expect([declared.code, declared.stderr]).toEqual([64, expect.stringContaining('container/db on one belongs')]);
+    await other.stop();
+    const partly = await on('stop', 'own', '--json');
+    expect([partly.code, JSON.parse(partly.stdout)]).toEqual([
+      7,
+      { host: 'one', kind: 'container', name: 'own', action: 'stop', changed: true },
+    ]);
   });
 });
 

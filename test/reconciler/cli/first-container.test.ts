@@ -2,23 +2,21 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the first container of gantry init: ${noImage}`);
 
-let daemon: TestDaemon;
+const daemon = await fileDaemon();
 beforeAll(async () => {
-  daemon = await makeDaemon();
   mkdirSync(join(daemon.dir, 'home/gantry'), { recursive: true });
   // An address without a listener simulates a host without a network.
   const remotes = { images: { url: 'http://127.0.0.1:1', protocol: 'simplestreams' } };
   writeFileSync(join(daemon.dir, 'home/gantry/remotes.json'), JSON.stringify(remotes));
 });
-afterAll(() => daemon?.cleanUp());
 
 const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, XDG_CONFIG_HOME: join(daemon.dir, 'home') } });

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
@@ -153,15 +153,12 @@ describe('a fleet', () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
-    try {
-      writeHosts([`unix://${join(dir, 'slow.socket')}`, addressOf(db1)]);
-      write('stack.yaml', stack);
-      const file = join(dir, 'fleet.plan');
-      expect((await gantry('plan', ['--out', file])).code).toBe(0);
-      expect((await cli(['show', file])).stdout).toMatch(/^Host web1\n[^]*^Host db1\n/m);
-    } finally {
-      await slow();
-    }
+    onTestFinished(() => slow());
+    writeHosts([`unix://${join(dir, 'slow.socket')}`, addressOf(db1)]);
+    write('stack.yaml', stack);
+    const file = join(dir, 'fleet.plan');
+    expect((await gantry('plan', ['--out', file])).code).toBe(0);
+    expect((await cli(['show', file])).stdout).toMatch(/^Host web1\n[^]*^Host db1\n/m);
   });
 
   test('A fleet plan is saved, reviewed, and applied exactly as it is, or refused', async () => {
@@ -345,34 +342,28 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     if (web1 === undefined) throw new Error('a daemon was started');
     const mute = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => mute.listen(join(dir, 'mute.socket'), resolve));
-    try {
-      writeHosts([addressOf(web1), `unix://${dir}/mute.socket`]);
-      write('stack.yaml', stack);
-      const run = await gantry('apply', ['-y', '--timeout', '3s']);
-      expect([run.code, run.stderr]).toEqual([
-        1,
-        expect.stringMatching(/longer than --timeout 3s; no answer from: .*db1/),
-      ]);
-      expect(await profiles(web1)).toEqual([]);
-    } finally {
-      await new Promise((resolve) => mute.close(resolve));
-    }
+    onTestFinished(() => new Promise<void>((resolve) => mute.close(() => resolve())));
+    writeHosts([addressOf(web1), `unix://${dir}/mute.socket`]);
+    write('stack.yaml', stack);
+    const run = await gantry('apply', ['-y', '--timeout', '3s']);
+    expect([run.code, run.stderr]).toEqual([
+      1,
+      expect.stringMatching(/longer than --timeout 3s; no answer from: .*db1/),
+    ]);
+    expect(await profiles(web1)).toEqual([]);
   });
 
   test('A slow host does not delay the others of its batch', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
-    try {
-      writeHosts([`unix://${dir}/slow.socket`, addressOf(db1)]);
-      write('stack.yaml', stack);
-      const run = await gantry('apply', ['-y', '--batch', '100%']);
-      expect(run.code, run.stderr).toBe(0);
-      const ends = run.stderr.match(/^\w+ *\| Apply complete!/gm)?.map((line) => line.split(' ')[0]);
-      expect(ends).toEqual(['db1', 'web1']);
-    } finally {
-      await slow();
-    }
+    onTestFinished(() => slow());
+    writeHosts([`unix://${dir}/slow.socket`, addressOf(db1)]);
+    write('stack.yaml', stack);
+    const run = await gantry('apply', ['-y', '--batch', '100%']);
+    expect(run.code, run.stderr).toBe(0);
+    const ends = run.stderr.match(/^\w+ *\| Apply complete!/gm)?.map((line) => line.split(' ')[0]);
+    expect(ends).toEqual(['db1', 'web1']);
   });
 });
 

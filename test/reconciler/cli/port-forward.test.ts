@@ -4,18 +4,17 @@ import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { carrier, parsePorts } from '../../../reconciler/cli/verbs/daily/port-forward.ts';
 import { cli } from '../../support/cli/io.ts';
-import { createContainer, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 beforeAll(async () => {
-  daemon = await makeSeeded();
   await createContainer(daemon, 'own');
 }, 60_000);
-afterAll(() => daemon?.cleanUp());
 const folder = tempFolder('gpf-');
 
 test('ports are written as one number, or as two with a colon', () => {
@@ -68,11 +67,8 @@ test.each([
   }
   const server = createServer((socket) => socket.once('data', (data) => socket.end(`got ${data.toString()}`)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    expect((await carried({ [name]: path }, (server.address() as AddressInfo).port)).out).toBe('got hello');
-  } finally {
-    server.close();
-  }
+  onTestFinished(() => void server.close());
+  expect((await carried({ [name]: path }, (server.address() as AddressInfo).port)).out).toBe('got hello');
 });
 
 test('a container without any of the programs causes exit code 127', async () => {

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { buildSync } from 'esbuild';
 import { AuditLog } from '../../../reconciler/controller/audit/audit-log.ts';
 import { startHttp, tokens } from '../../support/controller/http-harness.ts';
@@ -151,27 +151,25 @@ describe.skipIf(!isRoot)('a full disk', () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
     const log = new AuditLog(file, Date.now);
     const http = await startHttp({ audit: log });
-    try {
-      const sync = () =>
-        http.ask('/api/v1/sets/web/sync', { token: tokens.operate, body: { reason: 'x'.repeat(900) } });
-      let refused = await sync();
-      for (let at = 0; at < 100 && refused.status === 202; at += 1) refused = await sync();
-      expect([refused.status, refused.text]).toEqual([
-        503,
-        expect.stringContaining('Nothing was changed, since the audit log cannot be written'),
-      ]);
-      const done = http.controller.asked.length;
-      expect((await sync()).status).toBe(503);
-      expect(http.controller.asked).toHaveLength(done);
-      execFileSync('mount', ['-o', 'remount,size=1m', folder]);
-      expect((await sync()).status).toBe(202);
-      expect(await log.verify()).toMatchObject({ problems: [] });
-      expect((await http.ask('/api/v1/audit/check', { token: tokens.operate })).json()).toMatchObject({ problems: [] });
-      expect((await http.ask('/api/v1/audit/check', { token: tokens.view })).status).toBe(403);
-    } finally {
+    onTestFinished(async () => {
       await http.close();
       await log.close();
       execFileSync('umount', [folder]);
-    }
+    });
+    const sync = () => http.ask('/api/v1/sets/web/sync', { token: tokens.operate, body: { reason: 'x'.repeat(900) } });
+    let refused = await sync();
+    for (let at = 0; at < 100 && refused.status === 202; at += 1) refused = await sync();
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringContaining('Nothing was changed, since the audit log cannot be written'),
+    ]);
+    const done = http.controller.asked.length;
+    expect((await sync()).status).toBe(503);
+    expect(http.controller.asked).toHaveLength(done);
+    execFileSync('mount', ['-o', 'remount,size=1m', folder]);
+    expect((await sync()).status).toBe(202);
+    expect(await log.verify()).toMatchObject({ problems: [] });
+    expect((await http.ask('/api/v1/audit/check', { token: tokens.operate })).json()).toMatchObject({ problems: [] });
+    expect((await http.ask('/api/v1/audit/check', { token: tokens.view })).status).toBe(403);
   });
 });

@@ -1,5 +1,5 @@
 // The decisions of the controller: windows, drift rules, batches, backoff, verdicts, dependencies between sets, shared documents.
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
@@ -251,23 +251,19 @@ describe('suspensions', () => {
 
 test('hosts with equal documents share them, and a host variable separates them', async () => {
   const folder = tempFolder('gantry-alike-');
-  try {
-    writeFileSync(join(folder, 'a.yaml'), 'kind: profile\nname: web\nconfig: { user.rack: "${rack}" }\n');
-    const hosts = ['h1', 'h2', 'h3'].map((name) => ({
-      name,
-      address: `unix:///${name}`,
-      labels: {},
-      groups: [],
-      vars: { rack: name === 'h3' ? 'r2' : 'r1' },
-    }));
-    const config = { path: '', variables: {} } as unknown as SetConfig;
-    const found = await loadRevision(folder, config, hosts, new AbortController().signal);
-    expect(found.problems).toEqual([]);
-    const [one, two, three] = ['h1', 'h2', 'h3'].map((name) => found.hosts.get(name));
-    expect(two).toBe(one);
-    expect(three?.text).not.toBe(one?.text);
-    expect(three?.loaded.documents[0]?.values).toMatchObject({ config: { 'user.rack': 'r2' } });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  writeFileSync(join(folder, 'a.yaml'), 'kind: profile\nname: web\nconfig: { user.rack: "${rack}" }\n');
+  const hosts = ['h1', 'h2', 'h3'].map((name) => ({
+    name,
+    address: `unix:///${name}`,
+    labels: {},
+    groups: [],
+    vars: { rack: name === 'h3' ? 'r2' : 'r1' },
+  }));
+  const config = { path: '', variables: {} } as unknown as SetConfig;
+  const found = await loadRevision(folder, config, hosts, new AbortController().signal);
+  expect(found.problems).toEqual([]);
+  const [one, two, three] = ['h1', 'h2', 'h3'].map((name) => found.hosts.get(name));
+  expect(two).toBe(one);
+  expect(three?.text).not.toBe(one?.text);
+  expect(three?.loaded.documents[0]?.values).toMatchObject({ config: { 'user.rack': 'r2' } });
 });

@@ -1,7 +1,7 @@
 // No path in the manifests of a source leaves its files: tries each field for files with absolute paths, `..` and links.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SetConfig } from '../../../reconciler/controller/config/config.ts';
 import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
@@ -114,17 +114,14 @@ test('a set may be a single file', async () => {
 
 test('manifests cannot read the environment of the controller', async () => {
   process.env['GANTRY_FENCE_SECRET'] = secret;
-  try {
-    writeFileSync(
-      join(source, 'a.yaml'),
-      'kind: profile\nname: p\nconfig: { user.leak: { from_env: GANTRY_FENCE_SECRET } }\n',
-    );
-    const { problems, text } = await load();
-    expect(problems).toEqual([expect.stringContaining('the environment has no GANTRY_FENCE_SECRET')]);
-    expect(problems.join() + text).not.toContain(secret);
-  } finally {
-    delete process.env['GANTRY_FENCE_SECRET'];
-  }
+  onTestFinished(() => void delete process.env['GANTRY_FENCE_SECRET']);
+  writeFileSync(
+    join(source, 'a.yaml'),
+    'kind: profile\nname: p\nconfig: { user.leak: { from_env: GANTRY_FENCE_SECRET } }\n',
+  );
+  const { problems, text } = await load();
+  expect(problems).toEqual([expect.stringContaining('the environment has no GANTRY_FENCE_SECRET')]);
+  expect(problems.join() + text).not.toContain(secret);
 });
 
 test('the manifests of a local user may name any file', async () => {

@@ -12,9 +12,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 import { until } from '../../support/until.ts';
 
 let api: Api | undefined;
-afterEach(async () => {
-  await api?.close();
-});
+afterEach(() => api?.close());
 
 const folder = tempFolder('gantry-serve-');
 writeFileSync(join(folder, 'secret'), 'of-the-webhook');

@@ -4,12 +4,8 @@ import { SourceWatch } from '../../../reconciler/controller/sets/source-watch.ts
 
 const dayMs = 86_400_000;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => vi.useRealTimers());
 
 test('a source with an interval of 30 days is asked once a day at most', async () => {
   let checks = 0;

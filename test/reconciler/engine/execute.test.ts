@@ -12,9 +12,7 @@ import { applied, documents, planFor, run } from '../../support/fakes/engine-run
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const folder = tempFolder('gantry-engine-');
-beforeAll(() => {
-  writeFileSync(join(folder, 'image.tar'), 'not really a tarball');
-});
+beforeAll(() => writeFileSync(join(folder, 'image.tar'), 'not really a tarball'));
 
 const stack = (): string => `
 kind: storage_pool

@@ -9,9 +9,7 @@ import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const daemon = await fileDaemon({ runtime: 'sim' });
-beforeAll(async () => {
-  await daemon.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
-});
+beforeAll(() => daemon.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' }));
 
 let folder = '';
 beforeEach(() => void (folder = tempFolder('gantry-copies-')));

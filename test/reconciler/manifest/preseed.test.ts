@@ -94,9 +94,7 @@ describe('a preseed document', () => {
 
 describe('applied', () => {
   let daemon: TestDaemon;
-  beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'sim' });
-  });
+  beforeAll(async () => (daemon = await makeDaemon({ runtime: 'sim' })));
   afterAll(() => daemon.cleanUp());
 
   test('its settings are live, and a shorter one removes nothing', async () => {
@@ -123,9 +121,7 @@ const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: dumps of a stock LXD: ${missing}`);
 describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
   let lxd: StockLxd;
-  beforeAll(async () => {
-    lxd = await startStockLxd();
-  });
+  beforeAll(async () => (lxd = await startStockLxd()));
   afterAll(() => lxd.cleanUp());
 
   test('changes nothing there, and has an empty plan after an apply', async () => {

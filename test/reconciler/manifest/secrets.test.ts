@@ -81,9 +81,7 @@ describe('references', () => {
 
 describe('files that gantry writes', () => {
   let daemon: TestDaemon;
-  beforeAll(async () => {
-    daemon = await makeDaemon({ runtime: 'sim' });
-  });
+  beforeAll(async () => (daemon = await makeDaemon({ runtime: 'sim' })));
   afterAll(() => daemon.cleanUp());
 
   test('never contain a secret under any key: plans, saved plans, journals, ownership', async () => {

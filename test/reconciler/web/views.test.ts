@@ -60,23 +60,22 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
   test.each(looks)('are legible and accessible, $look', async ({ theme, width }) => {
     const server = await harness.serve(smallWorld());
     const { page, complaints, close } = await harness.open(server, { theme, width });
-    try {
-      for (const { place, shows } of places) {
-        await page.goto(server.url + place);
-        // On a phone some texts have no room, so the view is identified by its place in the document.
-        await page
-          .getByText(shows)
-          .first()
-          .waitFor({ state: width < 500 ? 'attached' : 'visible' });
-        expect({ place, findings: await axeFindings(page) }).toEqual({ place, findings: [] });
-        expect({ place, sideways: await sidewaysScroll(page) }).toEqual({ place, sideways: 0 });
-        expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(theme);
-      }
-      expect(complaints).toEqual([]);
-    } finally {
+    onTestFinished(async () => {
       await close();
       await server.stop();
+    });
+    for (const { place, shows } of places) {
+      await page.goto(server.url + place);
+      // On a phone some texts have no room, so the view is identified by its place in the document.
+      await page
+        .getByText(shows)
+        .first()
+        .waitFor({ state: width < 500 ? 'attached' : 'visible' });
+      expect({ place, findings: await axeFindings(page) }).toEqual({ place, findings: [] });
+      expect({ place, sideways: await sidewaysScroll(page) }).toEqual({ place, sideways: 0 });
+      expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(theme);
     }
+    expect(complaints).toEqual([]);
   });
 
   // Each in one look, every second in the other; a long run has all in both.
@@ -97,15 +96,14 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
   test('show why a new configuration of the controller is not in use, on a phone', async () => {
     const server = await harness.serve(withRefusedConfig(smallWorld()));
     const { page, complaints, close } = await harness.open(server, { theme: 'dark', width: 360 });
-    try {
-      await page.goto(server.url);
-      await page.getByText('there is no source shopp').waitFor();
-      await page.getByText('1 set has drifted').first().waitFor({ state: 'attached' });
-      expect([await axeFindings(page), await sidewaysScroll(page), complaints]).toEqual([[], 0, []]);
-    } finally {
+    onTestFinished(async () => {
       await close();
       await server.stop();
-    }
+    });
+    await page.goto(server.url);
+    await page.getByText('there is no source shopp').waitFor();
+    await page.getByText('1 set has drifted').first().waitFor({ state: 'attached' });
+    expect([await axeFindings(page), await sidewaysScroll(page), complaints]).toEqual([[], 0, []]);
   });
 
   test('show markup in names and messages as text, and never run it', async () => {

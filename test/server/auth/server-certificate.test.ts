@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ensureServerCertificate, thisHost } from '../../../server/auth/server-certificate.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -57,17 +57,14 @@ describe('the server certificate', () => {
     const { certPem, keyPem } = await ensureServerCertificate(dir, thisHost);
     const server = createServer({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' }, (socket) => socket.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    try {
-      const { port } = server.address() as AddressInfo;
-      const text = await new Promise<string>((resolve, reject) => {
-        const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca: certPem });
-        socket.on('data', (data: Buffer) => resolve(data.toString()));
-        socket.on('error', reject);
-      });
-      expect(text).toBe('hello');
-    } finally {
-      server.close();
-    }
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca: certPem });
+      socket.on('data', (data: Buffer) => resolve(data.toString()));
+      socket.on('error', reject);
+    });
+    expect(text).toBe('hello');
   });
 
   test('is kept by later starts, its key for the owner only, without other files in the directory', async () => {

@@ -206,9 +206,7 @@ describe.skipIf(noBusybox !== undefined || !isRoot)('on a full disk', () => {
     small = await mkdtemp(join(base, 'small-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'gantry-test', small]);
   });
-  afterAll(() => {
-    execFileSync('umount', ['--lazy', small]);
-  });
+  afterAll(() => execFileSync('umount', ['--lazy', small]));
 
   test.each(['none', 'gz', 'squashfs'] as const)('an image packed as %s is NoSpace', async (compression) => {
     const image = await buildBusyboxImage(join(base, 'images'), { compression });

@@ -33,12 +33,8 @@ const until = (condition: Parameters<typeof within>[0]): Promise<void> => within
 
 let daemon: TestDaemon;
 let count = 0;
-beforeAll(async () => {
-  daemon = await makeSeeded();
-});
-afterAll(async () => {
-  await daemon?.cleanUp();
-});
+beforeAll(async () => (daemon = await makeSeeded()));
+afterAll(() => daemon?.cleanUp());
 
 const rootfs = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name, 'rootfs');
 const socketOf = (name: string): string => join(rootfs(name), 'dev/lxd/sock');

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { grantOf, oidcSettings } from '../../../server/auth/oidc/settings.ts';
 import {
@@ -54,9 +54,7 @@ describe('the groups of a user', () => {
 
 let issuer: TestIssuer;
 let daemon: TestDaemon;
-beforeAll(async () => {
-  issuer = await startIssuer();
-});
+beforeAll(async () => (issuer = await startIssuer()));
 afterAll(() => issuer.close());
 
 async function openDaemon(): Promise<void> {
@@ -219,18 +217,15 @@ describe('over TLS, to a daemon of its own', () => {
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    try {
-      const { port } = proxy.address() as AddressInfo;
-      const iss = 'https://issuer.invalid/realm';
-      await configure({ 'oidc.issuer': iss, 'core.proxy_https': `http://127.0.0.1:${port}` });
-      expect((await ask(await admin({ iss }))).metadata.code).toBe('unavailable');
-      expect(asked).toEqual(['issuer.invalid:443']);
-      await configure({ 'oidc.issuer': 'https://other.invalid/x', 'core.proxy_ignore_hosts': 'other.invalid' });
-      expect((await ask(await admin({ iss: 'https://other.invalid/x' }))).metadata.code).toBe('unavailable');
-      expect(asked).toEqual(['issuer.invalid:443']);
-    } finally {
-      proxy.close();
-    }
+    onTestFinished(() => void proxy.close());
+    const { port } = proxy.address() as AddressInfo;
+    const iss = 'https://issuer.invalid/realm';
+    await configure({ 'oidc.issuer': iss, 'core.proxy_https': `http://127.0.0.1:${port}` });
+    expect((await ask(await admin({ iss }))).metadata.code).toBe('unavailable');
+    expect(asked).toEqual(['issuer.invalid:443']);
+    await configure({ 'oidc.issuer': 'https://other.invalid/x', 'core.proxy_ignore_hosts': 'other.invalid' });
+    expect((await ask(await admin({ iss: 'https://other.invalid/x' }))).metadata.code).toBe('unavailable');
+    expect(asked).toEqual(['issuer.invalid:443']);
   });
 
   test('a user in no group of the config is refused, and a trusted certificate beside its token adds nothing', async () => {

@@ -4,20 +4,19 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../server/client/index.ts';
-import { createContainer, makeSeeded, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const MiB = 1024 * 1024;
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 const work = tempFolder('gtyw-');
 beforeAll(async () => {
-  daemon = await makeSeeded();
   await createContainer(daemon, 'c1');
   await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
 });
-afterAll(() => daemon?.cleanUp());
 
 interface Curled {
   readonly code: number;

@@ -74,9 +74,7 @@ describe('tokens', () => {
 
 describe('over the API', () => {
   let daemon: TestDaemon;
-  beforeEach(async () => {
-    daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
-  });
+  beforeEach(async () => (daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } })));
   afterEach(() => daemon.cleanUp());
   const clients: ClientCertificate[] = [];
   beforeAll(async () => {

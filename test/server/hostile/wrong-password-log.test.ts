@@ -4,9 +4,7 @@ import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 
 const daemon = await fileDaemon({ https: '127.0.0.1:0' });
-beforeAll(async () => {
-  await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'right one' } });
-});
+beforeAll(() => daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'right one' } }));
 
 const lines = (): string[] => daemon.logged.filter((line) => line.includes('trust password'));
 

@@ -6,9 +6,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 const work = tempFolder('gtyk-');
-beforeAll(async () => {
-  daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } });
-});
+beforeAll(async () => (daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } })));
 afterAll(() => daemon?.cleanUp());
 
 const svc = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>

@@ -133,9 +133,7 @@ test('a handshake that is never finished is cut', async () => {
 describe('a stop', () => {
   let bundle: Bundle;
   const dir = tempFolder('gtyc-');
-  beforeAll(() => {
-    bundle = bundleDaemon();
-  });
+  beforeAll(() => void (bundle = bundleDaemon()));
 
   /** Keeps its side open whatever the server does. */
   function stay(socket: Socket, text?: string | Buffer): Socket {

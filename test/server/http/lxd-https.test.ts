@@ -9,9 +9,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 
 const work = tempFolder('gtyh-');
 let lxd: Wire = { socketPath: '' };
-beforeAll(() => {
-  lxd = { socketPath: join(work, 'unix.socket') };
-});
+beforeAll(() => void (lxd = { socketPath: join(work, 'unix.socket') }));
 
 const freeAddress = async () => ({ 'core.https_address': `127.0.0.1:${await freePort()}` });
 const set = (wire: Wire, config: object): Promise<Answer> => call(wire, 'PATCH', '/1.0', { config });

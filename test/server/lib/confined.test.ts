@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   confined,
   filter,
@@ -102,12 +102,9 @@ describe.skipIf(strength !== 'fenced')('a confined program', () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(path, resolve));
     const connect = `perl -e 'use Socket; socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die "no socket"; connect($s, pack_sockaddr_un("${path}")) or die "no connection"; print "connected"'`;
-    try {
-      expect(spawnSync('bash', ['-c', connect], { encoding: 'utf8' }).stdout).toBe('connected');
-      expect(shell(within(), connect).err).toContain('no socket');
-    } finally {
-      server.close();
-    }
+    onTestFinished(() => void server.close());
+    expect(spawnSync('bash', ['-c', connect], { encoding: 'utf8' }).stdout).toBe('connected');
+    expect(shell(within(), connect).err).toContain('no socket');
   });
 
   test('has a filter that allows only standard input and output', () => {

@@ -4,12 +4,8 @@ import { pause, within } from '../../../server/lib/shared/deadline.ts';
 
 const month = 30 * 86_400_000;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => vi.useRealTimers());
 
 test('a pause of a month ends after a month', async () => {
   let isOver = false;

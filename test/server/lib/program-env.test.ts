@@ -4,9 +4,7 @@ import { exec } from '../../../server/lib/exec.ts';
 import { programEnv } from '../../../server/lib/program-env.ts';
 
 const before = { ...process.env };
-afterEach(() => {
-  process.env = { ...before };
-});
+afterEach(() => void (process.env = { ...before }));
 
 test('a program finds those of the superuser, and speaks English, whatever the daemon was started with', async () => {
   process.env = { PATH: '/nowhere', LC_ALL: 'de_DE.UTF-8', SECRET: 'x' };

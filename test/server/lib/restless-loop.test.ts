@@ -2,12 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Rest, RestlessLoop } from '../../../server/lib/restless-loop.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+afterEach(() => vi.useRealTimers());
 
 function loopOf(answers: (n: number) => Rest): { readonly loop: RestlessLoop; readonly looks: () => number } {
   let looks = 0;

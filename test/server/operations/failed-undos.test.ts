@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { PendingUndos, pauseAfter } from '../../../server/operations/pending-undos.ts';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
@@ -231,27 +231,26 @@ describe.skipIf(!isRoot)('on a disk that turns read-only for a moment', () => {
     mount('-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk);
     const storage = new FailingStorage();
     let daemon: TestDaemon | undefined;
-    try {
-      await mkdir(join(disk, 'pool'));
-      daemon = await makeDaemon({
-        adapt: (host) => ({ ...host, storage: { ...host.storage, dir: failing(storage, host.storage['dir']!) } }),
-      });
-      const pool = { name: 'p', driver: 'dir', config: { source: join(disk, 'pool') } };
-      expect((await daemon.call('POST', '/1.0/storage-pools', pool)).status).toBe(200);
-      storage.after.set('createVolume', () => mount('-o', 'remount,ro', disk));
-      const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
-      const made = await daemon.run('POST', '/1.0/containers', { name: 'c', source: { type: 'none' }, devices });
-      expect(made.status).toBe('Failure');
-      storage.heal();
-      const refused = await daemon.run('DELETE', '/1.0/containers/c');
-      expect(refused.err).toMatch(/undoing container-create failed.*(EROFS|read-only)/);
-      mount('-o', 'remount,rw', disk);
-      await until(async () => (await daemon?.call('GET', '/1.0/containers/c'))?.status === 404);
-    } finally {
+    onTestFinished(async () => {
       mount('-o', 'remount,rw', disk);
       await daemon?.cleanUp();
       execFileSync('umount', ['-l', disk]);
       await rm(disk, { recursive: true, force: true });
-    }
+    });
+    await mkdir(join(disk, 'pool'));
+    daemon = await makeDaemon({
+      adapt: (host) => ({ ...host, storage: { ...host.storage, dir: failing(storage, host.storage['dir']!) } }),
+    });
+    const pool = { name: 'p', driver: 'dir', config: { source: join(disk, 'pool') } };
+    expect((await daemon.call('POST', '/1.0/storage-pools', pool)).status).toBe(200);
+    storage.after.set('createVolume', () => mount('-o', 'remount,ro', disk));
+    const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
+    const made = await daemon.run('POST', '/1.0/containers', { name: 'c', source: { type: 'none' }, devices });
+    expect(made.status).toBe('Failure');
+    storage.heal();
+    const refused = await daemon.run('DELETE', '/1.0/containers/c');
+    expect(refused.err).toMatch(/undoing container-create failed.*(EROFS|read-only)/);
+    mount('-o', 'remount,rw', disk);
+    await until(async () => (await daemon?.call('GET', '/1.0/containers/c'))?.status === 404);
   });
 });

@@ -15,9 +15,7 @@ const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? und
 if (noBtrfs !== undefined) console.log(`skipped: limits of published images: ${noBtrfs}`);
 
 const daemon = await seededDaemon();
-beforeAll(async () => {
-  await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
-});
+beforeAll(() => daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' }));
 
 const limited = (name: string, config: Record<string, string>): Promise<string> => makeProject(daemon, name, config);
 const create = (project: string, name: string, more: object = {}): Promise<Answer> =>

@@ -8,9 +8,7 @@ import { startMaas, type StandIn } from '../../support/drivers/maas-server.ts';
 import { until } from '../../support/until.ts';
 
 let maas: StandIn;
-beforeEach(async () => {
-  maas = await startMaas();
-});
+beforeEach(async () => (maas = await startMaas()));
 afterEach(() => maas.close());
 
 const configOf = ({ url, key }: StandIn): object => ({

@@ -428,17 +428,14 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
   test('a network over an interface of the host is refused, and the interface stays', async () => {
     const foreign = `gtyaq${process.pid % 1000}`;
     execFileSync('ip', ['link', 'add', foreign, 'type', 'bridge']);
-    try {
-      const answer = await call('POST', '/1.0/networks', {
-        name: foreign,
-        config: { 'ipv4.address': `${freeSubnet()}.1/24` },
-      });
-      expect(answer.status).toBe(400);
-      expect(existsSync(`/sys/class/net/${foreign}`)).toBe(true);
-      expect(await real.get(`/1.0/networks/${foreign}`)).toMatchObject({ managed: false, type: 'bridge' });
-    } finally {
-      execFileSync('ip', ['link', 'del', foreign]);
-    }
+    onTestFinished(() => void execFileSync('ip', ['link', 'del', foreign]));
+    const answer = await call('POST', '/1.0/networks', {
+      name: foreign,
+      config: { 'ipv4.address': `${freeSubnet()}.1/24` },
+    });
+    expect(answer.status).toBe(400);
+    expect(existsSync(`/sys/class/net/${foreign}`)).toBe(true);
+    expect(await real.get(`/1.0/networks/${foreign}`)).toMatchObject({ managed: false, type: 'bridge' });
   });
 
   test('a renamed network is the new bridge and no longer the old one', async () => {

@@ -379,18 +379,15 @@ describe('the TLS listener', () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     const port = (holder.address() as { port: number }).port;
-    try {
-      await withDaemon({}, async (own) => {
-        const answer = await own.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${port}` } });
-        expect(answer.status).toBe(500);
-        expect(answer.body.metadata.message).toMatch(/saved, but listening/);
-        expect((await own.get('/1.0')).config).toEqual({ 'core.https_address': `127.0.0.1:${port}` });
-        await own.restart();
-        expect((await own.call('GET', '/1.0')).status).toBe(200);
-      });
-    } finally {
-      holder.close();
-    }
+    onTestFinished(() => void holder.close());
+    await withDaemon({}, async (own) => {
+      const answer = await own.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${port}` } });
+      expect(answer.status).toBe(500);
+      expect(answer.body.metadata.message).toMatch(/saved, but listening/);
+      expect((await own.get('/1.0')).config).toEqual({ 'core.https_address': `127.0.0.1:${port}` });
+      await own.restart();
+      expect((await own.call('GET', '/1.0')).status).toBe(200);
+    });
   });
 
   test('its certificate stays the same after a restart', async () => {

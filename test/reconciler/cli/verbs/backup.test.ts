@@ -1,12 +1,13 @@
 // `gantry backup` against the real daemon on the simulation: a round trip through a file, and error messages.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { createContainer, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 const here = tempFolder('gtyb-');
 let count = 0;
 const backup = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
@@ -21,11 +22,6 @@ async function fresh(): Promise<string> {
   await createContainer(daemon, name);
   return name;
 }
-
-beforeAll(async () => {
-  daemon = await makeSeeded();
-});
-afterAll(() => daemon.cleanUp());
 
 test('A container is restored from its backup file by create, list, export, delete and import', async () => {
   const c = await fresh();

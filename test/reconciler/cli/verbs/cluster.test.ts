@@ -12,9 +12,7 @@ const on = (daemon: TestDaemon, ...words: string[]) =>
 
 describe('gantry cluster on a single host', () => {
   let daemon: TestDaemon;
-  beforeEach(async () => {
-    daemon = await makeDaemon();
-  });
+  beforeEach(async () => (daemon = await makeDaemon()));
   afterEach(() => daemon.cleanUp());
 
   test('list says that there is no cluster and how to make one', async () => {

@@ -4,10 +4,11 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { createContainer, makeSeeded, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 const here = tempFolder('gtyf-');
 const rootfs = (): string => join(daemon.dir, 'storage-pools/default/containers/web/rootfs');
 const file = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
@@ -19,10 +20,8 @@ const ok = async (args: readonly string[], setting: CliSetting = {}): Promise<st
 };
 
 beforeAll(async () => {
-  daemon = await makeSeeded();
   await createContainer(daemon, 'web');
 });
-afterAll(() => daemon.cleanUp());
 
 describe('push and pull', () => {
   test('A file is pushed and pulled with its permissions', async () => {

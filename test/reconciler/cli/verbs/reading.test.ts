@@ -61,24 +61,18 @@ describe('graph', () => {
 
   test('graph draws dependencies for Mermaid and for DOT, with quoted names', async () => {
     const dir = tempFolder('gtvb-');
-    try {
-      writeFileSync(join(dir, 's.yaml'), stack);
-      const mermaid = await cli(['graph', dir]);
-      expect(mermaid.stdout).toBe('graph LR\n  n0["storage_pool/p"]\n  n1["profile/a#quot;b"]\n  n1 --> n0\n');
-      const dot = await cli(['graph', '-o', 'dot', '-f', dir]);
-      expect(dot.stdout).toContain(String.raw`"profile/a\"b" -> "storage_pool/p";`);
-      expect((await cli(['graph', '-o', 'png', dir])).code).toBe(64);
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    writeFileSync(join(dir, 's.yaml'), stack);
+    const mermaid = await cli(['graph', dir]);
+    expect(mermaid.stdout).toBe('graph LR\n  n0["storage_pool/p"]\n  n1["profile/a#quot;b"]\n  n1 --> n0\n');
+    const dot = await cli(['graph', '-o', 'dot', '-f', dir]);
+    expect(dot.stdout).toContain(String.raw`"profile/a\"b" -> "storage_pool/p";`);
+    expect((await cli(['graph', '-o', 'png', dir])).code).toBe(64);
   });
 });
 
 describe('get and diff', () => {
   let bench: Bench;
-  beforeAll(async () => {
-    bench = await openBench('sim');
-  });
+  beforeAll(async () => (bench = await openBench('sim')));
   afterAll(() => bench.close());
   const get = (...argv: readonly string[]): Promise<CliRun> =>
     cli(['get', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);

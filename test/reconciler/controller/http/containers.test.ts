@@ -1,6 +1,6 @@
 // Manual work on containers over the API, on a real daemon with the simulation: figures, power, snapshots, logs, files, and rights.
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import { ContainerList, FileView } from '../../../../reconciler/controller/contract/index.ts';
 import { validateBody } from '../../../../server/api/schema/validate-json.ts';
@@ -132,13 +132,10 @@ describe('who may work on containers', () => {
 
   test('all requests are refused if consoles are off', async () => {
     const closed = await startHttp({ controller: new FakeController(connect) });
-    try {
-      const reply = await closed.ask(on, { token });
-      expect([reply.status, reply.text]).toEqual([403, expect.stringContaining('set console: true')]);
-      expect((await closed.ask(`${on}/c1/file?path=/etc/passwd`, { token })).status).toBe(403);
-    } finally {
-      await closed.close();
-    }
+    onTestFinished(() => closed.close());
+    const reply = await closed.ask(on, { token });
+    expect([reply.status, reply.text]).toEqual([403, expect.stringContaining('set console: true')]);
+    expect((await closed.ask(`${on}/c1/file?path=/etc/passwd`, { token })).status).toBe(403);
   });
 
   test('a cookie alone does not write a file', async () => {

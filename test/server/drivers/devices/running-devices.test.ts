@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   createContainer,
   type Json,
@@ -31,9 +31,7 @@ describe('on the simulation', () => {
   let daemon: TestDaemon;
   const shared = tempFolder('gtyd-');
   let count = 0;
-  beforeAll(async () => {
-    daemon = await makeSeeded();
-  });
+  beforeAll(async () => (daemon = await makeSeeded()));
   afterAll(() => daemon.cleanUp());
   afterEach(() => daemon.sim.faults.clear());
   const running = async (more: object = {}): Promise<string> => {
@@ -345,33 +343,30 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
       }
     };
     mount('--bind', dir, dir);
-    try {
-      mount('--make-shared', dir);
-      for (const [propagation, expected] of [
-        [undefined, false],
-        ['unbindable', false],
-        ['rslave', true],
-        ['shared', true],
-      ] as const) {
-        await patch({ data: { ...disk, ...(propagation === undefined ? {} : { propagation }) } });
-        expect([propagation, 'plugged in', await seen()]).toEqual([propagation, 'plugged in', expected]);
-        expect((await setState(real, 'c1', 'restart', { force: true })).err).toBe('');
-        expect([propagation, 'at the start', await seen()]).toEqual([propagation, 'at the start', expected]);
-      }
-      await patch({ data: { ...disk, propagation: 'shared' } });
-      await sh('mount -t tmpfs none /mnt/shares/later');
-      expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(join(dir, 'later'));
-      await patch({ data: { type: 'none' } });
-      const file = await real.call('PATCH', '/1.0/containers/c1', {
-        devices: { data: { ...disk, source: work, path: '/etc/passwd' } },
-      });
-      expect([file.status, file.body.metadata.message]).toEqual([
-        400,
-        expect.stringContaining('/etc/passwd is a file, and the source is a directory'),
-      ]);
-    } finally {
-      execFileSync('umount', ['-l', dir]);
+    onTestFinished(() => void execFileSync('umount', ['-l', dir]));
+    mount('--make-shared', dir);
+    for (const [propagation, expected] of [
+      [undefined, false],
+      ['unbindable', false],
+      ['rslave', true],
+      ['shared', true],
+    ] as const) {
+      await patch({ data: { ...disk, ...(propagation === undefined ? {} : { propagation }) } });
+      expect([propagation, 'plugged in', await seen()]).toEqual([propagation, 'plugged in', expected]);
+      expect((await setState(real, 'c1', 'restart', { force: true })).err).toBe('');
+      expect([propagation, 'at the start', await seen()]).toEqual([propagation, 'at the start', expected]);
     }
+    await patch({ data: { ...disk, propagation: 'shared' } });
+    await sh('mount -t tmpfs none /mnt/shares/later');
+    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(join(dir, 'later'));
+    await patch({ data: { type: 'none' } });
+    const file = await real.call('PATCH', '/1.0/containers/c1', {
+      devices: { data: { ...disk, source: work, path: '/etc/passwd' } },
+    });
+    expect([file.status, file.body.metadata.message]).toEqual([
+      400,
+      expect.stringContaining('/etc/passwd is a file, and the source is a directory'),
+    ]);
   });
 
   test('throughput of the root disk is set and lifted, where the kernel can', async () => {

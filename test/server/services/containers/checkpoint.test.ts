@@ -1,26 +1,13 @@
 // Checkpoints over the API on simulated containers: stateful stops, starts and snapshots, when a checkpoint is removed, and refusals.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createContainer,
-  type Json,
-  lifecycleOf,
-  makeSeeded,
-  setState,
-  statusOf,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createContainer, type Json, lifecycleOf, setState, statusOf } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 let count = 0;
-beforeAll(async () => {
-  daemon = await makeSeeded();
-});
 afterEach(() => daemon.sim.faults.clear());
-afterAll(async () => {
-  await daemon?.cleanUp();
-});
 
 const path = (name: string): string => `/1.0/containers/${name}`;
 const home = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);

@@ -1,5 +1,5 @@
 // Config keys over the real daemon on the simulation: an impossible change is not recorded, and the meaning of keys at daemon start.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DriverError } from '../../../../server/drivers/driver-error.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { StoreError } from '../../../../server/store/store.ts';
@@ -23,9 +23,7 @@ describe('a change of a running container', () => {
     await setState(daemon, name, 'start');
     return name;
   };
-  beforeAll(async () => {
-    daemon = await makeSeeded();
-  });
+  beforeAll(async () => (daemon = await makeSeeded()));
   afterAll(() => daemon.cleanUp());
 
   test.each(['PUT', 'PATCH'])(
@@ -74,21 +72,18 @@ describe('a change of a running container', () => {
       seen.push(Object.keys(config).join());
       return original(of, config);
     };
-    try {
-      const live = {
-        'limits.network.priority': '5',
-        'linux.kernel_modules': 'overlay',
-        'limits.hugepages.2MB': '4MiB',
-      };
-      for (const [key, value] of Object.entries(live)) {
-        await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { [key]: value } });
-        expect(seen.at(-1)).toContain(key);
-      }
-      await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'boot.stop.priority': '3', 'user.x': 'y' } });
-      expect(seen).toHaveLength(3);
-    } finally {
-      runtime.updateLimits = original;
+    onTestFinished(() => void (runtime.updateLimits = original));
+    const live = {
+      'limits.network.priority': '5',
+      'linux.kernel_modules': 'overlay',
+      'limits.hugepages.2MB': '4MiB',
+    };
+    for (const [key, value] of Object.entries(live)) {
+      await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { [key]: value } });
+      expect(seen.at(-1)).toContain(key);
     }
+    await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'boot.stop.priority': '3', 'user.x': 'y' } });
+    expect(seen).toHaveLength(3);
   });
 });
 

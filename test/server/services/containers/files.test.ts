@@ -1,15 +1,14 @@
 // Files of containers over the real daemon on the simulation; the rules of all runtimes are in conformance/files.ts.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { filesConformance } from '../../../conformance/files.ts';
-import { createContainer, makeSeeded, setState, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { createContainer, setState } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 
 beforeAll(async () => {
-  daemon = await makeSeeded();
   await createContainer(daemon, 'web');
 });
-afterAll(() => daemon.cleanUp());
 
 filesConformance({ daemon: () => daemon });
 

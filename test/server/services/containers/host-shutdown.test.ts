@@ -122,9 +122,7 @@ describe('the process', () => {
     dirs.push(dir);
     return dir;
   };
-  beforeAll(() => {
-    bundle = bundleDaemon();
-  });
+  beforeAll(() => void (bundle = bundleDaemon()));
   afterAll(() => {
     for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
   });

@@ -1,7 +1,7 @@
 // Host ids of containers, over the real daemon: recorded, disjoint, and refused with clear messages; and their effect on files,
 // commands and the kernel's view in real containers.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Changes } from '../../../../server/records/changes.ts';
@@ -64,9 +64,7 @@ describe('recorded id maps', () => {
     (await daemon.get(`/1.0/containers/${name}`)).config;
   const path = (name: string): string => `/1.0/containers/${name}`;
 
-  beforeAll(async () => {
-    daemon = await makeSeeded({ adapt: lending(1000, 1) });
-  });
+  beforeAll(async () => (daemon = await makeSeeded({ adapt: lending(1000, 1) })));
   afterAll(() => daemon.cleanUp());
 
   test('a new container has the shared map, its files have its ids, and a start records the map in use', async () => {
@@ -273,43 +271,36 @@ test('where a start changes owners on disk, a volume has the ids of one map at a
 test('a daemon killed while it assigns ids never assigns the same ones twice', async () => {
   const bundle = bundleDaemon();
   const dir = tempFolder('gtyi-');
-  try {
-    for (let round = 0; round < 3; round++) {
-      const child = await startChild(bundle, dir, 'sim');
-      await seed({
-        call: (...args) => import('../../../support/daemons/daemon.ts').then(({ call }) => call(child, ...args)),
-      }).catch(() => {});
-      const made = Array.from({ length: 12 }, (_, index) =>
-        settle(child, 'POST', '/1.0/containers', {
-          name: `k${round}-${index}`,
-          source: { type: 'none' },
-          config: isolated,
-        }),
-      );
-      await Promise.race(made);
-      await child.kill('SIGKILL');
-      await Promise.allSettled(made);
-    }
+  for (let round = 0; round < 3; round++) {
     const child = await startChild(bundle, dir, 'sim');
-    try {
-      const { operation } = await settle(child, 'POST', '/1.0/containers', {
-        name: 'last',
+    await seed({
+      call: (...args) => import('../../../support/daemons/daemon.ts').then(({ call }) => call(child, ...args)),
+    }).catch(() => {});
+    const made = Array.from({ length: 12 }, (_, index) =>
+      settle(child, 'POST', '/1.0/containers', {
+        name: `k${round}-${index}`,
         source: { type: 'none' },
         config: isolated,
-      });
-      expect(operation?.status).toBe('Success');
-      const all = (await read(child, '/1.0/containers?recursion=1')) as {
-        name: string;
-        config: Record<string, string>;
-      }[];
-      expect(all.length).toBeGreaterThan(1);
-      expectDisjoint(all.map((one) => sliceOf(one.name, one.config)));
-    } finally {
-      await child.kill('SIGTERM');
-    }
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
+      }),
+    );
+    await Promise.race(made);
+    await child.kill('SIGKILL');
+    await Promise.allSettled(made);
   }
+  const child = await startChild(bundle, dir, 'sim');
+  onTestFinished(() => child.kill('SIGTERM'));
+  const { operation } = await settle(child, 'POST', '/1.0/containers', {
+    name: 'last',
+    source: { type: 'none' },
+    config: isolated,
+  });
+  expect(operation?.status).toBe('Success');
+  const all = (await read(child, '/1.0/containers?recursion=1')) as {
+    name: string;
+    config: Record<string, string>;
+  }[];
+  expect(all.length).toBeGreaterThan(1);
+  expectDisjoint(all.map((one) => sliceOf(one.name, one.config)));
 });
 
 describe.skipIf(missing !== undefined)('id maps of real containers', () => {

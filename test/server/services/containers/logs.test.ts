@@ -8,9 +8,7 @@ import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
 const missing = await realRuntimeMissing();
 const daemon = await seededDaemon();
-beforeAll(async () => {
-  await createContainer(daemon, 'c1');
-});
+beforeAll(() => createContainer(daemon, 'c1'));
 
 const place = (container: string, file: string): string => join(daemon.dir, 'logs', container, file);
 function write(container: string, file: string, ageMs = 0): string {

@@ -1,18 +1,12 @@
 // Metadata and templates of containers over the real daemon (spec 2.8, 4.6), and the files rendered from templates (real system 14.2).
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Answer,
-  createContainer,
-  type Json,
-  makeSeeded,
-  setState,
-  type TestDaemon,
-} from '../../../support/daemons/daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, createContainer, type Json, setState } from '../../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 import { rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 let fingerprint = '';
 
 const metadataYaml = `architecture: x86_64
@@ -54,7 +48,6 @@ const triggerOf = async (name: string): Promise<Json> =>
   (await daemon.get(`/1.0/containers/${name}`)).config['volatile.apply_template'];
 
 beforeAll(async () => {
-  daemon = await makeSeeded();
   const bytes = tarOf(
     file('metadata.yaml', metadataYaml),
     rootfsDirectory,
@@ -66,7 +59,6 @@ beforeAll(async () => {
   fingerprint = String(metadata?.['fingerprint']);
   await createContainer(daemon, 'bare');
 });
-afterAll(() => daemon.cleanUp());
 
 const make = (name: string, more: object = {}): Promise<unknown> =>
   createContainer(daemon, name, { source: { type: 'image', fingerprint }, ...more });

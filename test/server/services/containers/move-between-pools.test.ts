@@ -45,9 +45,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       });
       await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
     });
-    afterEach(() => {
-      fault = undefined;
-    });
+    afterEach(() => void (fault = undefined));
     afterAll(async () => {
       await daemon.cleanUp();
       expect(hostRemains(daemon.dir)).toEqual([]);

@@ -1,7 +1,7 @@
 // Container snapshots over the real daemon on the simulation (spec 2.7, 4.6; real system section 19).
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { read, settle } from '../../../support/daemons/child-process.ts';
 import {
   call,
@@ -443,20 +443,17 @@ test('the snapshots are unchanged after a restart', async () => {
 test('a container with more snapshots than one transaction holds is copied and deleted', async () => {
   // Without files, which the tests above have: each of these snapshots is copied.
   const memory = await openMemoryDaemon();
-  try {
-    await seed({ call: (...args) => call(memory, ...args) });
-    const done = async (method: string, at: string, body?: object): Promise<void> =>
-      expect((await settle(memory, method, at, body)).operation?.err).toBe('');
-    const count = async (name: string): Promise<number> => ((await read(memory, path(name))) as string[]).length;
-    await done('POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
-    for (let round = 0; round < 10; round += 1)
-      await Promise.all(Array.from({ length: 11 }, () => done('POST', path('c'), {})));
-    expect(await count('c')).toBe(110);
-    await done('POST', '/1.0/containers', { name: 'copy', source: { type: 'copy', source: 'c' } });
-    expect(await count('copy')).toBe(110);
-    for (const name of ['copy', 'c']) await done('DELETE', `/1.0/containers/${name}`);
-    expect(await read(memory, '/1.0/containers')).toEqual([]);
-  } finally {
-    await memory.close();
-  }
+  onTestFinished(() => memory.close());
+  await seed({ call: (...args) => call(memory, ...args) });
+  const done = async (method: string, at: string, body?: object): Promise<void> =>
+    expect((await settle(memory, method, at, body)).operation?.err).toBe('');
+  const count = async (name: string): Promise<number> => ((await read(memory, path(name))) as string[]).length;
+  await done('POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
+  for (let round = 0; round < 10; round += 1)
+    await Promise.all(Array.from({ length: 11 }, () => done('POST', path('c'), {})));
+  expect(await count('c')).toBe(110);
+  await done('POST', '/1.0/containers', { name: 'copy', source: { type: 'copy', source: 'c' } });
+  expect(await count('copy')).toBe(110);
+  for (const name of ['copy', 'c']) await done('DELETE', `/1.0/containers/${name}`);
+  expect(await read(memory, '/1.0/containers')).toEqual([]);
 });

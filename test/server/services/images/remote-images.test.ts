@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Operation } from '../../../../server/api/operation.ts';
 import { makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
@@ -38,9 +38,7 @@ beforeAll(async () => {
   await seed(local);
   certificate = (await remote.get('/1.0')).environment.certificate;
 });
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 afterAll(async () => {
   await local?.cleanUp();
   await impatient?.cleanUp();
@@ -544,19 +542,19 @@ describe('proxies', () => {
     const proxy = await fakeProxy(() => plain);
     servers.push(proxy);
     await local.call('PATCH', '/1.0', { config: { 'core.proxy_http': proxy.url } });
-    try {
-      const url = 'http://images.example/one';
-      const operation = await local.run('POST', '/1.0/images', { source: { type: 'url', url } });
-      expect(fingerprintOf(operation)).toBe(sha256(image1));
-      expect(proxy.asked[0]).toBe('HEAD http://images.example/one');
-      await local.call('PATCH', '/1.0', { config: { 'core.proxy_ignore_hosts': 'images.example' } });
-      await expectFailure(
-        () => local.run('POST', '/1.0/images', { source: { type: 'url', url } }),
-        /cannot reach http:\/\/images\.example\/one \(.*images\.example.*: check the network of the host/,
-      );
-    } finally {
-      await local.call('PATCH', '/1.0', { config: { 'core.proxy_http': '', 'core.proxy_ignore_hosts': '' } });
-    }
+    onTestFinished(
+      async () =>
+        void (await local.call('PATCH', '/1.0', { config: { 'core.proxy_http': '', 'core.proxy_ignore_hosts': '' } })),
+    );
+    const url = 'http://images.example/one';
+    const operation = await local.run('POST', '/1.0/images', { source: { type: 'url', url } });
+    expect(fingerprintOf(operation)).toBe(sha256(image1));
+    expect(proxy.asked[0]).toBe('HEAD http://images.example/one');
+    await local.call('PATCH', '/1.0', { config: { 'core.proxy_ignore_hosts': 'images.example' } });
+    await expectFailure(
+      () => local.run('POST', '/1.0/images', { source: { type: 'url', url } }),
+      /cannot reach http:\/\/images\.example\/one \(.*images\.example.*: check the network of the host/,
+    );
   });
 
   test('tunnel TLS to a server whose certificate is still pinned', async () => {
@@ -567,18 +565,12 @@ describe('proxies', () => {
     servers.push(proxy);
     await local.call('PATCH', '/1.0', { config: { 'core.proxy_https': proxy.url } });
     const source = { type: 'image', protocol: 'simplestreams', server: 'https://streams.example', alias: 'busy' };
-    try {
-      const pinned = { ...source, certificate: secure.certificate };
-      const operation = await local.run('POST', '/1.0/images', { source: pinned });
-      expect(fingerprintOf(operation)).toBe(sha256(version.metadata, version.rootfs));
-      expect(proxy.asked[0]).toBe('CONNECT streams.example:443');
-      await expectFailure(
-        () => local.run('POST', '/1.0/images', { source: { ...source, certificate } }),
-        /cannot reach/,
-      );
-    } finally {
-      await local.call('PATCH', '/1.0', { config: { 'core.proxy_https': '' } });
-    }
+    onTestFinished(async () => void (await local.call('PATCH', '/1.0', { config: { 'core.proxy_https': '' } })));
+    const pinned = { ...source, certificate: secure.certificate };
+    const operation = await local.run('POST', '/1.0/images', { source: pinned });
+    expect(fingerprintOf(operation)).toBe(sha256(version.metadata, version.rootfs));
+    expect(proxy.asked[0]).toBe('CONNECT streams.example:443');
+    await expectFailure(() => local.run('POST', '/1.0/images', { source: { ...source, certificate } }), /cannot reach/);
   });
 });
 

@@ -1,7 +1,7 @@
 // A daemon for unprivileged containers only, over the wire: each way to a privileged container is refused, and nothing is left behind.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { privilegeProblems } from '../../../../server/api/container/unprivileged-only.ts';
 import { runDaemonCommand } from '../../../../server/daemon/daemon-command.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../../support/cli/programs.ts';
@@ -140,9 +140,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
 
 describe('gantryd', () => {
   let programs: Programs;
-  beforeAll(() => {
-    programs = buildPrograms();
-  });
+  beforeAll(() => void (programs = buildPrograms()));
 
   test.each([
     ['the flag', ['--unprivileged-only'], {}],
@@ -150,25 +148,23 @@ describe('gantryd', () => {
   ] as const)('is for unprivileged containers only with %s', async (_, flags, env) => {
     const dir = tempFolder('gtun-');
     const child = await startChild({ entry: programs.gantryd }, dir, 'sim', flags, { ...plainEnv(), ...env });
-    try {
-      const { metadata } = await call({ socketPath: join(dir, 'unix.socket') }, 'GET', '/1.0');
-      expect(metadata.environment.unprivileged_only).toBe(true);
-    } finally {
+    onTestFinished(async () => {
       process.kill(child.pid, 'SIGTERM');
       await child.exited;
       rmSync(dir, { recursive: true, force: true });
-    }
+    });
+    const { metadata } = await call({ socketPath: join(dir, 'unix.socket') }, 'GET', '/1.0');
+    expect(metadata.environment.unprivileged_only).toBe(true);
   });
 
   test('refuses a word in the variable that is neither true nor false', async () => {
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     vi.stubEnv('LXD_UNPRIVILEGED_ONLY', 'ture');
-    try {
-      expect(await runDaemonCommand(['--state-dir', '/nonexistent'])).toBe(64);
-      expect(said.mock.calls.join('')).toMatch(/the variable LXD_UNPRIVILEGED_ONLY must be true or false, is ture/);
-    } finally {
+    onTestFinished(() => {
       vi.unstubAllEnvs();
       said.mockRestore();
-    }
+    });
+    expect(await runDaemonCommand(['--state-dir', '/nonexistent'])).toBe(64);
+    expect(said.mock.calls.join('')).toMatch(/the variable LXD_UNPRIVILEGED_ONLY must be true or false, is ture/);
   });
 });

@@ -4,9 +4,7 @@ import { ClientError } from '../../../../server/client/client-error.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../../../support/daemons/in-memory.ts';
 
 let daemon: MemoryDaemon;
-beforeAll(async () => {
-  daemon = await openMemoryDaemon();
-});
+beforeAll(async () => (daemon = await openMemoryDaemon()));
 afterAll(() => daemon.close());
 
 const refusalOf = async (work: Promise<unknown>): Promise<unknown> =>

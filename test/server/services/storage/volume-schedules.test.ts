@@ -11,9 +11,7 @@ const zero = '0001-01-01T00:00:00Z';
 const everyMinute = { 'snapshots.schedule': '* * * * *' };
 const minutes = testMinutes('2026-03-01T10:00:30Z');
 const daemon = await seededDaemon({ time: minutes.time });
-beforeAll(async () => {
-  await makeProject(daemon, 'red');
-});
+beforeAll(() => makeProject(daemon, 'red'));
 
 const at = (pool: string, name = '', rest = '', project = 'default'): string =>
   `/1.0/storage-pools/${pool}/volumes/custom${name === '' ? '' : `/${name}`}${rest}${project === 'default' ? '' : `?project=${project}`}`;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Operation } from '../../../../../server/api/operation.ts';
 import { copyContainer } from '../../../../../server/client/index.ts';
 import { ChannelSet, type Channel } from '../../../../../server/operations/channels.ts';
@@ -23,9 +23,7 @@ import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
 let two: TwoDaemons;
-beforeAll(async () => {
-  two = await twoDaemons();
-});
+beforeAll(async () => (two = await twoDaemons()));
 afterAll(() => two.cleanUp());
 
 let count = 0;
@@ -317,18 +315,17 @@ test.skipIf(!isRoot)('a full disk at the target leaves nothing there, and both o
   const before = await filled(name, 6_000_000);
   const small = tempFolder('gtya-small-');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'gantry-test', small]);
-  try {
-    const pool = { name: 'small', driver: 'dir', config: { source: small } };
-    expect((await two.b.daemon.call('POST', '/1.0/storage-pools', pool)).status).toBe(200);
-    const copied = copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, { storage: 'small' });
-    await expect(copied).rejects.toThrow(/no space/i);
-    expect((await two.b.daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
-    for (const folder of ['containers', 'containers-snapshots', 'tmp'])
-      await until(() => list(join(small, folder)).length === 0);
-    expect((await two.b.daemon.call('DELETE', '/1.0/storage-pools/small')).status).toBe(200);
-    expect(describeTree(volumeDir(two.a, name))).toBe(before);
-  } finally {
+  onTestFinished(() => {
     execFileSync('umount', ['--lazy', small]);
     rmdirSync(small);
-  }
+  });
+  const pool = { name: 'small', driver: 'dir', config: { source: small } };
+  expect((await two.b.daemon.call('POST', '/1.0/storage-pools', pool)).status).toBe(200);
+  const copied = copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, { storage: 'small' });
+  await expect(copied).rejects.toThrow(/no space/i);
+  expect((await two.b.daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  for (const folder of ['containers', 'containers-snapshots', 'tmp'])
+    await until(() => list(join(small, folder)).length === 0);
+  expect((await two.b.daemon.call('DELETE', '/1.0/storage-pools/small')).status).toBe(200);
+  expect(describeTree(volumeDir(two.a, name))).toBe(before);
 });

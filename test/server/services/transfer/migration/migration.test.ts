@@ -31,9 +31,7 @@ const pairs = [
 
 describe.each(pairs)('from %s to %s', (...drivers) => {
   let two: TwoDaemons;
-  beforeAll(async () => {
-    two = await twoDaemons({ drivers });
-  });
+  beforeAll(async () => (two = await twoDaemons({ drivers })));
   afterAll(() => two.cleanUp());
   // The connecting side does not affect the transfer of files, nor the kind of pool what becomes of records.
   const isPlain = drivers[0] === 'dir' && drivers[1] === 'dir';
