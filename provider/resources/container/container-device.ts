@@ -19,6 +19,7 @@ import { containerPath } from './snapshot.ts';
 import { conflicting, edit, editOf, keepEtag, performFirst } from '../shared/write.ts';
 import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
+import { unchangedBody } from './container-state.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the device.', required: true }),
@@ -125,12 +126,9 @@ async function change(
     const { [name]: _before, ...others } = live.devices ?? {};
     const names = separateDeviceNames(live.config).filter((each) => each !== name);
     return {
-      architecture: live.architecture,
+      ...unchangedBody(live),
       config: withNamesApart(live.config, device === undefined ? names : [...names, name]),
       devices: device === undefined ? others : { ...others, [name]: device },
-      ephemeral: live.ephemeral,
-      profiles: [...live.profiles],
-      description: live.description,
     };
   };
   const changedSince = (live: Container): readonly string[] => {

@@ -19,6 +19,7 @@ import {
   type Inherited,
 } from '../shared/inherited.ts';
 import { withWriteOnly } from '../shared/write-only-config.ts';
+import { withNotedRestart } from '../shared/noted-restart.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
 import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps, type MapRules } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
@@ -147,6 +148,7 @@ export interface Hidden {
   readonly secret?: TextMap | undefined;
 }
 
+/** The body of a write, without a noted restart: the caller knows whether one is pending after the write. */
 export function putContainer(planned: ContainerState, prior: ContainerState, live: Container, hidden: Hidden = {}) {
   const { inherited = inheritedBy(live.config), secret } = hidden;
   const declared = { ...wholeConfig(planned), ...secret };
@@ -158,13 +160,23 @@ export function putContainer(planned: ContainerState, prior: ContainerState, liv
   const config = writtenMap(live.config, declared, wholeConfig(prior), rules);
   return {
     architecture: planned.architecture ?? live.architecture,
-    config: withWriteOnly(withInherited(config, kept), names),
+    config: withNotedRestart(withWriteOnly(withInherited(config, kept), names), undefined),
     devices: { ...devicesApart(live), ...inheritedDevices(live, kept), ...writtenMaps(planned.devices) },
     ephemeral: planned.ephemeral ?? false,
     profiles: [...(planned.profiles ?? live.profiles)],
     description: planned.description ?? '',
   };
 }
+
+/** The body of a write that changes nothing. */
+export const unchangedBody = ({ architecture, config, devices, ephemeral, profiles, description }: Container) => ({
+  architecture,
+  config,
+  devices: devices ?? {},
+  ephemeral,
+  profiles: [...profiles],
+  description,
+});
 
 export function createBody(planned: ContainerState, secret: TextMap) {
   const { name, description, architecture, profiles, ephemeral, instance_type: instanceType } = planned;

@@ -8,7 +8,7 @@ import { type ContainerState, type Source } from './container-attributes.ts';
 import { dueCommands, notedCommands, runDueCommands } from './container-commands.ts';
 import { writeFiles, type FileMap } from './container-file-map.ts';
 import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
-import { costOf, expanded, putContainer, readContainer, createBody } from './container-state.ts';
+import { costOf, expanded, putContainer, readContainer, createBody, unchangedBody } from './container-state.ts';
 import { isContainerComputed } from '../shared/common-attributes.ts';
 import type { Inherited } from '../shared/inherited.ts';
 import { checkDeclaredOnce, separateDeviceNames, withoutApart } from '../shared/separate-devices.ts';
@@ -17,7 +17,15 @@ import { moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
 import { inherited, readOrigin } from './copy-source.ts';
 import { createFromBackup } from './backup-file.ts';
-import { forgetRestart, isRestartPending, mayNeedRestart, noteRestart, restoreNote } from './pending-restart.ts';
+import {
+  forgetRestart,
+  isRestartPending,
+  mayNeedRestart,
+  noteRestart,
+  restoreNote,
+  startOf,
+} from './pending-restart.ts';
+import { notedRestartKey, withNotedRestart } from '../shared/noted-restart.ts';
 import { conflicting, edit, editOf, hasUnknownOutcome, performCreate } from '../shared/write.ts';
 
 export interface WantedContainer {
@@ -72,7 +80,10 @@ export interface ChangedContainer {
   readonly isOwed: boolean;
 }
 
-/** Writes config, devices and other members. A restart that this may need is noted first: the write may take effect without an answer. */
+/**
+ * Writes config, devices and other members. A restart that this may need is noted first, since the write may take effect without an answer,
+ * and on the container itself, since the provider may die before its private data is saved.
+ */
 export async function changeObject(
   context: Context<Link>,
   { planned, secret }: WantedContainer,
@@ -93,8 +104,11 @@ export async function changeObject(
     body: (live) => {
       checkDeclaredOnce(live, planned.devices);
       const body = putContainer(planned, prior, live, { secret });
-      if (mayNeedRestart(live, body)) noteRestart(privateData, live);
-      return body;
+      const needsRestart = mayNeedRestart(live, body);
+      if (needsRestart) noteRestart(privateData, live);
+      return needsRestart || isRestartPending(earlier, live)
+        ? { ...body, config: withNotedRestart(body.config, startOf(live)) }
+        : body;
     },
   });
   try {
@@ -122,6 +136,7 @@ export async function mustRestart(
   const { effect, causes } = costOf(expanded(before), expanded(after));
   if (effect !== 'restart' && !isOwed) {
     forgetRestart(context.privateData);
+    if (after.config[notedRestartKey] !== undefined) await dropNote(context, after.name);
     return false;
   }
   noteRestart(context.privateData, before);
@@ -130,6 +145,15 @@ export async function mustRestart(
   const detail = `${what} will take effect at its next start, since allow_restart is false.`;
   context.warn(warning(`The container ${before.name} was not restarted`, detail));
   return false;
+}
+
+/** Removes the note of a restart that turned out not to be needed. */
+async function dropNote(context: Context<Link>, name: string): Promise<void> {
+  const change = editOf(context, 'container', name, {
+    changedSince: () => [],
+    body: (live) => ({ ...unchangedBody(live), config: withNotedRestart(live.config, undefined) }),
+  });
+  await inTurn(context.client, name, () => edit(context, change));
 }
 
 /** If the move fails, starts the container again where it is. */

@@ -20,6 +20,7 @@ import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
 import { inheritedKey } from './inherited.ts';
+import { notedRestartKey } from './noted-restart.ts';
 import { separateDevicesKey } from './separate-devices.ts';
 import { present, sameMap, type MapRules } from './config-maps.ts';
 import { writeOnlyKey } from '../../../server/client/facts/write-only-names.ts';
@@ -71,8 +72,8 @@ function pathOf(rest: string, prefix: string): Path {
   return dot < 0 ? [{ key: rest }] : [{ key: rest.slice(0, dot) }, { key: rest.slice(dot + 1) }];
 }
 
-/** Keys in which this provider records the parts of a container that gantry_container leaves alone. */
-const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey, writeOnlyKey]);
+/** Keys in which this provider records the parts of a container that gantry_container leaves alone, and a restart that is pending. */
+const reservedKeys: ReadonlySet<string> = new Set([separateDevicesKey, inheritedKey, writeOnlyKey, notedRestartKey]);
 
 export const isContainerComputed = (key: string): boolean =>
   containerConfigKey(key)?.fact.computed === true ||

@@ -11,6 +11,9 @@ import type { ResourceDeps } from '../../../provider/framework/operation.ts';
 import { unknownValue, type ValueMap } from '../../../provider/framework/value.ts';
 import type { Link } from '../../../provider/connection/link.ts';
 import { container } from '../../../provider/resources/container/container.ts';
+import { notedRestartKey } from '../../../provider/resources/shared/noted-restart.ts';
+import { isNote } from '../../../reconciler/core/ownership/owner-records.ts';
+import { isNoteKey } from '../../../server/api/container/container-config.ts';
 import { liveContainer } from '../../support/fakes/worlds.ts';
 
 const resource: AnyResource<Link> = container;
@@ -134,6 +137,52 @@ describe('a restart that failed', () => {
   });
 });
 
+describe('a provider that dies before Terraform saves what it did', () => {
+  /** Applies, and forgets the state and private data of the apply. */
+  async function lost(world: World, config: ValueMap): Promise<void> {
+    const before = { state: world.state, privateData: world.privateData };
+    await world.apply(config);
+    Object.assign(world, before);
+  }
+
+  test('A later plan makes the restart that the lost apply owes', async () => {
+    const world = new World();
+    world.failing = 'stop';
+    await lost(world, nested);
+    world.failing = undefined;
+    expect((await world.plan(nested)).said).toEqual(['An earlier change takes effect at a start.']);
+    expect(world.state).toMatchObject({ ...nested, expanded_config: nested.config, restart_pending: true });
+    expect((await world.apply(nested)).diagnostics).toEqual([]);
+    expect(world.live.last_used_at).toBe('start 1');
+    const { planned, said } = await world.plan(nested);
+    expect([planned, said]).toEqual([world.state, []]);
+  });
+
+  test('A restart by somebody else settles it, and the next change removes the note', async () => {
+    const world = new World();
+    world.failing = 'stop';
+    await lost(world, nested);
+    world.start();
+    expect((await world.plan(nested)).said).toEqual([]);
+    expect(world.live.config).toHaveProperty([notedRestartKey]);
+    await world.apply({ ...nested, description: 'x' });
+    expect(world.live.config).toEqual(nested.config);
+  });
+
+  test('Another change in between keeps the note while the restart has not come', async () => {
+    const world = new World();
+    world.failing = 'stop';
+    await world.apply(nested);
+    const kept = { ...nested, allow_restart: false, description: 'x' };
+    await lost(world, kept);
+    world.privateData = {};
+    expect(await world.refresh()).toMatchObject({ description: 'x', restart_pending: true });
+  });
+
+  test('The note is none of the documents of gantry, and none of what the server copies', () =>
+    expect([isNote(notedRestartKey), isNoteKey(notedRestartKey)]).toEqual([true, true]));
+});
+
 test.each([
   ['a refused write', 'put-refused' as const, nested],
   ['a change that takes effect at once', undefined, { config: { 'limits.memory': '64MiB' } }],
@@ -144,6 +193,7 @@ test.each([
   await world.apply(config);
   expect(await world.refresh()).toMatchObject({ restart_pending: false });
   expect(world.privateData).not.toHaveProperty('restart');
+  expect(world.live.config).not.toHaveProperty([notedRestartKey]);
 });
 
 describe('an ephemeral container, which the server deletes when it stops', () => {
