@@ -6,6 +6,7 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Action, AnyAction } from '../framework/actions/action.ts';
 import type { Listing } from '../framework/listing/listing.ts';
 import { at } from '../framework/path.ts';
+import { endMove, isUnread, noteFound } from '../framework/move-mark.ts';
 import type { Context } from '../framework/object-type.ts';
 import {
   importIdOf,
@@ -20,6 +21,7 @@ import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
 import { noRemote } from './connect.ts';
 import { isGantry, type Link, type Scope } from './link.ts';
 import { lxdOnlyWarnings } from './lxd-only.ts';
+import { movedElsewhere, movedNowhere, withoutOwnProject } from './moved-place.ts';
 import { remoteName } from './remotes.ts';
 
 export interface Scoping {
@@ -65,9 +67,12 @@ export function scopedResource<A extends Attributes>(
     optionalIdentity: names,
     ...(inner.listing === undefined ? {} : { listing: scopedListing(inner.listing, scoping) }),
     plan: (hook) => planInScope(inner, hook, names),
-    read: async (state, context) => inner.read(state, await inScope(context, state as ValueMap)),
+    read: (state, context) => readInScope(inner, state, context),
     create: async (wanted, context) => inner.create(wanted, await inScope(context, wanted.planned as ValueMap)),
-    update: async (wanted, prior, context) => inner.update(wanted, prior, await inScope(context, prior as ValueMap)),
+    async update(wanted, prior, context) {
+      endMove(context.privateData);
+      return inner.update(wanted, prior, await inScope(context, prior as ValueMap));
+    },
     delete: async (prior, context) => inner.delete(prior, await inScope(context, prior as ValueMap)),
     importing: {
       ...inner.importing,
@@ -91,6 +96,22 @@ export function scopedResource<A extends Attributes>(
       },
     },
   };
+}
+
+/** An object that a `moved` block takes over must be there: the plan would create another one. */
+async function readInScope(
+  inner: AnyResource<Link>,
+  state: Parameters<AnyResource<Link>['read']>[0],
+  context: Context<Link>,
+) {
+  const within = await inScope(context, state as ValueMap);
+  const found = await inner.read(state, within);
+  const isUnreadMove = isUnread(context.privateData);
+  noteFound(context.privateData);
+  if (found === null && isUnreadMove) throw movedNowhere(inner, state as ValueMap, within.client);
+  return found === null || !isUnreadMove
+    ? found
+    : { ...found, ...withoutOwnProject(scopeOf(state as ValueMap), context.client) };
 }
 
 /** Adds the searched server and project to the found objects. */
@@ -153,6 +174,10 @@ async function planInScope(
       isKnown && client !== undefined
         ? await client.reach.isSamePlace(before, scope)
         : isKnown && before.remote === scope.remote && before.project === scope.project;
+    if (!isSame && hook.isMoved) {
+      hook.add(movedElsewhere(inner.typeName, names, before, scope));
+      return;
+    }
     if (!isSame) {
       for (const name of names)
         if (isUnknown(planned[name] ?? null) || before[name] !== scope[name]) hook.replace(at(name));

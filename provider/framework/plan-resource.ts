@@ -22,12 +22,10 @@ export interface PlanInput {
   /** Null: create. */
   readonly prior: ValueMap | null;
   readonly isImported: boolean;
+  readonly isMoved?: boolean;
 }
 
-export async function planResource<C>(
-  deps: PlanDeps<C>,
-  { config, prior, isImported }: PlanInput,
-): Promise<PlanResult> {
+export async function planResource<C>(deps: PlanDeps<C>, { config, prior, ...marks }: PlanInput): Promise<PlanResult> {
   const { resource } = deps;
   const { attributes } = resource;
   const before = prior === null ? null : withoutNullEntries(attributes, prior);
@@ -36,7 +34,7 @@ export async function planResource<C>(
     return { planned: null, replace: [], diagnostics };
   }
   const wanted = withoutNullEntries(attributes, config);
-  const plan = await planWithHook(deps, wanted, before, isImported);
+  const plan = await planWithHook(deps, wanted, before, marks);
   const result = { ...plan, diagnostics: redacted(plan.diagnostics, attributes, [wanted, before]) };
   if ((wanted === config && before === prior) || result.planned === null) return result;
   return { ...result, planned: plannedNullEntries(attributes, result.planned, { config, prior }) };
@@ -46,7 +44,7 @@ async function planWithHook<C>(
   { resource, client, explain }: PlanDeps<C>,
   config: ValueMap,
   prior: ValueMap | null,
-  isImported: boolean,
+  { isImported, isMoved = false }: Pick<PlanInput, 'isImported' | 'isMoved'>,
 ): Promise<PlanResult> {
   const change = planChange(resource.attributes, config, prior, isImported);
   if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
@@ -60,6 +58,7 @@ async function planWithHook<C>(
       planned: planned as DraftOf<Attributes>,
       differs: change.differs,
       isImported,
+      isMoved,
       client,
       replace: (path) => replace.push(path),
       add: (diagnostic) => diagnostics.push(diagnostic),

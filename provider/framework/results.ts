@@ -21,5 +21,10 @@ export interface StateResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** The state that a `moved` block begins with. */
+export interface MoveResult extends StateResult {
+  readonly privateData: PrivateData;
+}
+
 /** The identity of an object; null for an optional part that it lacks. */
 export type Identity = Readonly<Record<string, string | null>>;

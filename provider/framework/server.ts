@@ -7,6 +7,7 @@ import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnost
 import { EphemeralServer } from './ephemeral/ephemeral-server.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
 import { isImported } from './import-mark.ts';
+import { isMoved, markMove } from './move-mark.ts';
 import { listObjects, type ListEvent, type ListRequest } from './listing/list-objects.ts';
 import type { Listing } from './listing/listing.ts';
 import { withoutNullEntries } from './null-entries.ts';
@@ -25,7 +26,7 @@ import {
 import { readDataSource } from './read-data.ts';
 import { readResource } from './read-resource.ts';
 import { redacted } from './redact.ts';
-import type { Identity, PlanResult, ReadResult, StateResult } from './results.ts';
+import type { Identity, MoveResult, PlanResult, ReadResult, StateResult } from './results.ts';
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
 import { validateAttributes, type ValidateFacts } from './validate.ts';
 import type { Value, ValueMap } from './value.ts';
@@ -168,7 +169,8 @@ export class ProviderServer<C> {
     privateData: PrivateData = {},
   ): Promise<PlanResult> {
     const deps = { resource: this.resource(typeName), client: this.#client(), explain: this.#explain.bind(this) };
-    return planResource(deps, { config, prior, isImported: isImported(privateData) });
+    const marks = { isImported: isImported(privateData), isMoved: isMoved(privateData) };
+    return planResource(deps, { config, prior, ...marks });
   }
 
   async apply(typeName: string, input: ApplyInput): Promise<Applied> {
@@ -202,7 +204,7 @@ export class ProviderServer<C> {
   }
 
   /** Works like an import: Terraform reads the rest from the server right after it. */
-  move(source: Omit<MoveSource, 'state'> & { readonly json: string }): StateResult {
+  move(source: Omit<MoveSource, 'state'> & { readonly json: string }): MoveResult {
     const { attributes } = this.resource(source.target);
     const state = JSON.parse(source.json) as JsonObject;
     if (this.provider.move === undefined)
@@ -210,6 +212,7 @@ export class ProviderServer<C> {
     const found = this.provider.move({ ...source, state });
     return {
       state: Object.fromEntries(Object.keys(attributes).map((name) => [name, (found[name] ?? null) as Value] as const)),
+      privateData: markMove(),
       diagnostics: [],
     };
   }

@@ -93,9 +93,9 @@ export function movedState({ provider, type, state, target }: MoveSource): JsonO
   const [remote, project] = [textOf(state['remote']), textOf(state['project'])];
   return {
     ...Object.fromEntries(found),
-    // The server of the provider block and the project `default` need no name.
+    // The server of the provider block needs no name.
     ...(remote === null || remote === 'local' ? {} : { remote }),
-    ...(move.inNoProject === true || project === null || project === 'default' ? {} : { project }),
+    ...(move.inNoProject === true || project === null ? {} : { project }),
   };
 }
 

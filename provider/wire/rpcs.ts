@@ -170,9 +170,9 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
       };
     }),
     MoveResourceState: answering(wire.MoveRequest, wire.MoveReply, ({ raw, ...source }) => {
-      const { state } = server.move({ ...source, json: jsonOf(raw) });
-      const identity = asIdentity(server.identityOf(source.target, state));
-      return { state: asDynamic(types.resource(source.target), state), identity };
+      const { state, privateData } = server.move({ ...source, json: jsonOf(raw) });
+      // The first read gives the identity, since it may take the project out of the state.
+      return { state: asDynamic(types.resource(source.target), state), privateData: writePrivate(privateData) };
     }),
     ImportResourceState: answering(wire.ImportRequest, wire.ImportReply, ({ typeName, id, identity }) => {
       const type = types.resource(typeName);

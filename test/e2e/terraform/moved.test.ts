@@ -231,6 +231,46 @@ resource "gantry_snapshot" "s" {
     await terraform.expectNoChanges();
   });
 
+  test('A moved object of the project default stays there under a provider block with another project', async () => {
+    const { terraform, daemon } = world;
+    for (const [project, description] of [
+      ['default', 'first'],
+      ['team', 'other'],
+    ] as const) {
+      if (project !== 'default') await daemon.call('POST', '/1.0/projects', { name: project });
+      await daemon.call('POST', `/1.0/profiles?project=${project}`, { name: 'web', description });
+    }
+    attachBeside(terraform, others);
+    const moved = (state: object, name: string, more: string): void => {
+      const attributes = { name, remote: null, ...state };
+      const old = stateFile('terraform-lxd/lxd', [{ type: 'lxd_profile', name: 'p', attributes }]);
+      writeFileSync(join(terraform.dir, 'terraform.tfstate'), old);
+      terraform.write(`provider "gantry" {
+  address = "unix://${daemon.socketPath}"
+  project = "team"
+}
+resource "gantry_profile" "p" {
+  name        = "${name}"
+  description = "first"
+  ${more}
+}
+moved {
+  from = lxd_profile.p
+  to   = gantry_profile.p
+}
+`);
+    };
+    moved({ project: 'default' }, 'web', '');
+    expect(await terraform.fails('plan')).toContain('write project = "default" in its block');
+    moved({ project: null }, 'gone', '');
+    expect(await terraform.fails('plan')).toContain('The moved gantry_profile gone was not found');
+    moved({ project: 'default' }, 'web', 'project = "default"');
+    expect((await terraform.plan()).output).not.toMatch(/must be replaced|will be (?:created|updated|destroyed)/);
+    await terraform.settle();
+    expect(await terraform.state('gantry_profile.p')).toMatchObject({ project: 'default', description: 'first' });
+    expect(await daemon.get('/1.0/profiles/web?project=team')).toMatchObject({ description: 'other' });
+  });
+
   test('A moved block from an unsupported type lists the supported types', async () => {
     const { terraform } = world;
     attachBeside(terraform, others);
@@ -270,6 +310,10 @@ test('A state of another provider gives the remote and project of the object, an
   expect(from('lxd_container_file', 'gantry_container_file', { container_name: 'a', target_file: '/b' })).toEqual({
     container: 'a',
     path: '/b',
+  });
+  expect(from('lxd_instance', 'gantry_container', { name: 'a', project: 'default' })).toEqual({
+    name: 'a',
+    project: 'default',
   });
   for (const type of ['lxd_network_acl', 'incus_network_acl'])
     expect(from(type, 'gantry_network_acl', { name: 'wall' })).toEqual({ name: 'wall' });
