@@ -3,13 +3,13 @@ import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { at } from '../framework/path.ts';
 import { absolutePath, commandCheck } from '../resources/container/container-attributes.ts';
-import { runOne } from '../resources/container/container-commands.ts';
+import { noOtherLimit, runOne } from '../resources/container/container-commands.ts';
 import { gantryAction } from '../resources/shared/common-attributes.ts';
 
 export const containerExecAction = gantryAction({
   typeName: 'gantry_container_exec',
   doc: 'Runs a command in a running container. A failure shows its errors; `show_output` also shows its standard output, in which secrets may be.',
-  timeoutMs: 60 * 60_000,
+  timeoutMs: noOtherLimit,
   attributes: {
     container: text({ doc: 'Name of the container, which must run.', required: true }),
     command: texts({ doc: 'Command and arguments.', required: true, check: commandCheck }),

@@ -5,7 +5,7 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { at } from '../framework/path.ts';
 import { absolutePath, commandCheck } from '../resources/container/container-attributes.ts';
-import { runOne } from '../resources/container/container-commands.ts';
+import { noOtherLimit, runOne } from '../resources/container/container-commands.ts';
 import { containerToOpen, gantryEphemeral, triggersToOpen } from './shared.ts';
 
 /** The data that closing needs, kept in private data. */
@@ -25,7 +25,7 @@ interface Closing {
 export const containerExecEphemeral = gantryEphemeral({
   typeName: 'gantry_container_exec',
   doc: 'The output of a command in a container, such as a token. The command runs whenever Terraform needs the output, once at a plan and once at an apply, and the output is never stored: use it in provider blocks and in write-only arguments.',
-  timeoutMs: 60 * 60_000,
+  timeoutMs: noOtherLimit,
   attributes: {
     container: containerToOpen('Name of the container, which must run.'),
     command: texts({ doc: 'Command and arguments.', required: true, check: commandCheck }),

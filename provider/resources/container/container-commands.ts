@@ -101,6 +101,9 @@ type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' |
   Partial<Pick<ExecSpec, 'record_output'>>;
 type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 
+/** The time limit of an operation that only runs one command, whose own limit, `timeout`, holds. */
+export const noOtherLimit = longestTimerMs;
+
 /** Throws DiagnosticError when the command fails and `fail_on_error` is set. `showsOutput`: the error also has standard output. */
 export async function runOne(
   context: Context<Link>,

@@ -5,7 +5,7 @@ import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { durationCheck } from '../../framework/duration.ts';
 import { at } from '../../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
-import { runOne } from './container-commands.ts';
+import { noOtherLimit, runOne } from './container-commands.ts';
 import { otherMap } from '../shared/config-maps.ts';
 import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -58,7 +58,7 @@ export const containerExec = gantryResource({
   doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output with `record_output`. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
   attributes,
   identity: ['container'],
-  timeoutsMs: { create: 60 * 60_000 },
+  timeoutsMs: { create: noOtherLimit, delete: noOtherLimit },
   importing: {
     doc: 'not possible: the server keeps no record of a finished run',
     example: '',
