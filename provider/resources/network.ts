@@ -5,7 +5,7 @@ import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
-import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { text, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { overlapWarnings } from './network-overlaps.ts';
@@ -16,6 +16,7 @@ import { readMap, type MapRules } from './shared/config-maps.ts';
 import { createOnMembers, memberOverridesAttribute, notedOverrides } from './shared/member-overrides.ts';
 import {
   descriptionAttribute,
+  effectiveConfigAttribute,
   gantryResource,
   nameAttribute,
   problemsIn,
@@ -46,7 +47,7 @@ const attributes = {
     rules,
   ),
   member_overrides: memberOverridesAttribute,
-  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  effective_config: effectiveConfigAttribute,
   ipv4_address: text({ doc: 'IPv4 address of the server in it.', computed: true }),
   ipv6_address: text({ doc: 'IPv6 address of the server in it.', computed: true }),
   locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),

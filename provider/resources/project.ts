@@ -10,7 +10,13 @@ import { at } from '../framework/path.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './shared/read-by-path.ts';
 import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './shared/config-maps.ts';
-import { descriptionAttribute, serverResource, nameAttribute, shownMap } from './shared/common-attributes.ts';
+import {
+  descriptionAttribute,
+  effectiveConfigAttribute,
+  serverResource,
+  nameAttribute,
+  shownMap,
+} from './shared/common-attributes.ts';
 import { emptyProject } from './project-contents.ts';
 import { renamePath } from './shared/rename.ts';
 import { differing, keepEtag, performCreate } from './shared/write.ts';
@@ -30,7 +36,7 @@ const attributes = {
     doc: 'Whether destroy also deletes its contents: containers, images, profiles, volumes and networks.',
     default: false,
   }),
-  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  effective_config: effectiveConfigAttribute,
 };
 type State = StateOf<typeof attributes>;
 type Live = Static<typeof Project>;

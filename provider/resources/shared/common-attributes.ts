@@ -50,6 +50,13 @@ export const fixedNameAttribute = (doc: string, rule: NameRule) =>
 
 export const descriptionAttribute = text({ doc: 'Free text.', default: '' });
 
+/** Terraform hides a value of `config` that comes from a sensitive variable only there, so that a copy of the config has to be sensitive. */
+export const effectiveConfigAttribute = textMap({
+  doc: 'The whole config as the server has it. Sensitive, because it repeats `config`.',
+  computed: true,
+  sensitive: true,
+});
+
 /** Turns the dotted paths of problems of config and devices into steps below the attribute. */
 const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>
   problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), prefix), message }));

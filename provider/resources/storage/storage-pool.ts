@@ -6,7 +6,7 @@ import { poolName } from '../../../server/api/names.ts';
 import { filledPoolKeys, poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
 import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
-import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
+import { text, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -18,6 +18,7 @@ import { fits, readMap, type MapRules } from '../shared/config-maps.ts';
 import { createOnMembers, memberOverridesAttribute, notedOverrides } from '../shared/member-overrides.ts';
 import {
   descriptionAttribute,
+  effectiveConfigAttribute,
   serverResource,
   fixedNameAttribute,
   problemsIn,
@@ -41,7 +42,7 @@ const attributes = {
     rules,
   ),
   member_overrides: memberOverridesAttribute,
-  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  effective_config: effectiveConfigAttribute,
   locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
 };
 type State = StateOf<typeof attributes>;

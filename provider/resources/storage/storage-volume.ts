@@ -4,7 +4,7 @@ import { volumeName } from '../../../server/api/names.ts';
 import type { StorageVolume } from '../../../server/api/storage/volume.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import { isClustered, isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
-import { object, text, textMap, type StateOf, serverDefault } from '../../framework/attribute.ts';
+import { object, text, type StateOf, serverDefault } from '../../framework/attribute.ts';
 import { warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
@@ -19,6 +19,7 @@ import { parseImportId } from '../shared/import-ids.ts';
 import { present, readMap, nonEmpty, type MapRules } from '../shared/config-maps.ts';
 import {
   descriptionAttribute,
+  effectiveConfigAttribute,
   gantryResource,
   nameAttribute,
   problemsIn,
@@ -69,7 +70,7 @@ const attributes = {
     doc: 'Cluster member for the volume, or `@group` for any member of a group. Another one replaces the volume. Default: the server chooses.',
     ...serverDefault,
   }),
-  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  effective_config: effectiveConfigAttribute,
   location: text({ doc: 'Cluster member of the volume.', computed: true, keep: true }),
 };
 type State = StateOf<typeof attributes>;

@@ -403,7 +403,12 @@ ${container(
   config   = { "environment.PW" = var.pw, "limits.memory" = "${memory}" }
   files    = { "/pw" = { content = var.pw } }
   exec     = { x = { command = ["sh", "-c", "exit ${exit}; echo \${var.pw}"] } }`,
-)}`;
+)}
+resource "gantry_storage_volume" "v" {
+  pool   = gantry_storage_pool.p.name
+  name   = "v"
+  config = { "user.pw" = var.pw, "user.memory" = "${memory}" }
+}`;
     terraform.write(box(3, '64MiB'));
     const failed = await terraform.fails('apply', '-auto-approve');
     expect(failed).toMatch(/A command in a failed.*exited with 3: sh/);
