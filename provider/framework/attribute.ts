@@ -27,7 +27,7 @@ export interface AttributeOptions<T> extends AttributeFacts {
   readonly default?: T;
   /** Whether a change of the value replaces the object; true: every change does. */
   readonly replace?: true | ((before: T | null, after: T | null) => boolean);
-  /** Whether two values mean the same: then the stored spelling stays and there is no difference. */
+  /** Whether two wholly known values mean the same: then the stored spelling stays and there is no difference. */
   readonly same?: (before: T, after: T) => boolean;
   /** Whether the object already has the configured value, although this attribute does not show it. */
   readonly fulfilled?: (after: T, prior: ValueMap, isImported: boolean) => boolean;

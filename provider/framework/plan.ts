@@ -55,11 +55,12 @@ function wantedValue(
   if (attribute.writeOnly === true) return null;
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
   if (isUnknown(config)) return config;
-  if (prior !== null && attribute.same?.(prior, config) === true) return prior;
-  // The object counts as already having the configured value.
-  const { prior: before, isImported } = object;
-  if (before !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, before, isImported) === true)
-    return prior;
+  if (isWhollyKnown(config)) {
+    if (prior !== null && attribute.same?.(prior, config) === true) return prior;
+    // The object counts as already having the configured value.
+    const { prior: before, isImported } = object;
+    if (before !== null && attribute.fulfilled?.(config, before, isImported) === true) return prior;
+  }
   return attribute.nested === undefined
     ? config
     : eachObject(attribute.nested, config, prior, (item, before) =>

@@ -7,7 +7,7 @@ import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts
 import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
-import { unknownValue } from '../../framework/value.ts';
+import { isUnknown, unknownValue } from '../../framework/value.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { isAt, isAway, membersFor, targetProblem } from '../shared/placement.ts';
 import { hasUnknownOutcome, perform } from '../shared/write.ts';
@@ -18,6 +18,7 @@ export async function planTarget(hook: PlanHook<ContainerAttributes, Link>): Pro
   const { config, prior, planned, client, isImported, add } = hook;
   if (config.target === null) planned.target = prior?.target ?? null;
   const { target } = planned;
+  if (prior !== null && isUnknown(target)) planned.location = unknownValue;
   if (client === undefined || typeof target !== 'string' || target === '' || target === prior?.target) return false;
   // During an apply, the move itself checks.
   if (client.activity.hasWritten && prior === null) return false;

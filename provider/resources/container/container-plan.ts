@@ -4,7 +4,7 @@ import type { Link } from '../../connection/link.ts';
 import { failure, warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
-import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../../framework/value.ts';
+import { equalValues, isMap, isUnknown, isWhollyKnown, unknownValue, type Value } from '../../framework/value.ts';
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource, mayBeOrigin } from './same-source.ts';
@@ -47,8 +47,10 @@ export async function planContainer(hook: Hook): Promise<void> {
   if (restarts) planRestart(hook, prior, isOwed ? [...causes, 'an earlier change'] : causes);
   if (restarts && !differs) for (const name of changedByStart) planned[name] = unknownValue;
   if (differs || restarts) {
-    if (planned.running !== false) planCommands(hook, prior, restarts);
-    keepUntouched(hook, prior, restarts || moves);
+    // What is known only after apply may restart or move it, too.
+    const mayStart = restarts || moves || cost === undefined || isUnknown(planned.target);
+    if (planned.running !== false) planCommands(hook, prior, mayStart);
+    keepUntouched(hook, prior, mayStart);
   }
   // A frozen container is neither stopped nor running.
   if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
@@ -80,7 +82,7 @@ async function planDevices({ planned, client, add }: Hook, prior: ContainerState
 }
 
 /** Values that a change cannot affect stay known: other resources may depend on them. */
-function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boolean): void {
+function keepUntouched({ planned }: Hook, prior: ContainerState, mayStart: boolean): void {
   const isSame = (name: keyof ContainerState): boolean => equalValues(prior[name] ?? null, planned[name] ?? null);
   const keep = (names: readonly (keyof ContainerState)[]): void => {
     for (const name of names) planned[name] = prior[name] as never;
@@ -88,7 +90,7 @@ function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boole
   if (!isSame('profiles')) return;
   if (isSame('config') && isSame('snapshots')) keep(['expanded_config']);
   if (isSame('devices')) keep(['expanded_devices']);
-  if (!isSame('running') || restarts) return;
+  if (!isSame('running') || mayStart) return;
   keep(['status']);
   if (isSame('devices')) keep(['ipv4_address', 'ipv6_address', 'mac_address', 'interfaces']);
 }
@@ -131,10 +133,10 @@ function planRestart({ planned, add }: Hook, prior: ContainerState, causes: read
 }
 
 /** Results of a command are unknown until it ran: after each start, and when it could not run before. */
-function planCommands({ planned, config }: Hook, prior: ContainerState, restarts: boolean): void {
+function planCommands({ planned, config }: Hook, prior: ContainerState, mayRestart: boolean): void {
   if (!isMap(planned.exec) || !isMap(config.exec)) return;
   // Other profiles may cause a restart.
-  const mayStart = restarts || prior.running !== true || !equalValues(prior.profiles, planned.profiles);
+  const mayStart = mayRestart || prior.running !== true || !equalValues(prior.profiles, planned.profiles);
   const results = { exit_code: unknownValue, stdout: unknownValue, stderr: unknownValue };
   const entries = Object.entries(planned.exec as Readonly<Record<string, Readonly<Record<string, Value>>>>);
   const again = entries.map(([key, spec]) => {

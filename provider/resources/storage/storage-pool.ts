@@ -10,7 +10,7 @@ import { text, texts, type StateOf, type TextMap } from '../../framework/attribu
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import { isMap, isUnknown } from '../../framework/value.ts';
+import { isMap, isUnknown, type Unknown } from '../../framework/value.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { importByParts } from '../shared/import-ids.ts';
@@ -79,9 +79,13 @@ const readPool = (live: StoragePool, state: State) => ({
   locations: live.locations ?? [],
 });
 
-/** Whether the key gets another value. The state lacks keys that the server fills in, as after an import: the pool may have the value. */
-function isOther(key: string, prior: State, after: TextMap): boolean {
+/**
+ * Whether the key gets another value, or may get one that is known only after apply. The state lacks keys that the server fills in, as after
+ * an import: the pool may have the value.
+ */
+function isOther(key: string, prior: State, after: Readonly<Record<string, string | Unknown>>): boolean {
   const [before, next] = [prior.config?.[key] ?? '', after[key] ?? ''];
+  if (isUnknown(next)) return true;
   // A key that the configuration leaves out leaves the choice to the server, which made it at creation.
   if (next === '') return before !== '' && !rules.isComputed(key) && !isDefault(key, before);
   if (before !== '') return !sameText(key, before, next);
@@ -122,7 +126,7 @@ export const storagePool = serverResource({
     for (const found of notedOverrides('storage pool', prior, planned)) add(found);
     if (prior === null || !differs) return;
     if (isUnknown(planned.config)) return;
-    const after = (planned.config ?? {}) as TextMap;
+    const after = planned.config ?? {};
     const keys = new Set([...Object.keys(prior.config ?? {}), ...Object.keys(after)]);
     const fixed = [...keys].filter((key) => isFixed(prior.driver, key) && isOther(key, prior, after));
     for (const key of fixed) replace(at('config', { key }));

@@ -1,0 +1,103 @@
+// An update whose configuration has entries that are known only after apply: it can be planned, and the plan at the apply, which knows
+// them, changes nothing that the first plan called known.
+import { describe, expect, test } from 'vitest';
+import type { Attribute } from '../../../provider/framework/attribute.ts';
+import { failure } from '../../../provider/framework/diagnostic.ts';
+import { planChange } from '../../../provider/framework/plan.ts';
+import { planResource } from '../../../provider/framework/plan-resource.ts';
+import type { AnyResource } from '../../../provider/framework/provider.ts';
+import { isUnknown, unknownValue, type Value, type ValueMap } from '../../../provider/framework/value.ts';
+import { gantryProvider } from '../../../provider/gantry.ts';
+import type { Link } from '../../../provider/connection/link.ts';
+import { container } from '../../../provider/resources/container/container.ts';
+import { storagePool } from '../../../provider/resources/storage/storage-pool.ts';
+
+const { resources } = gantryProvider({ env: {}, log() {} });
+
+/** A value of the attribute with `text` in each place for a text. */
+function filled({ type, nested }: Attribute<unknown>, text: Value): Value {
+  if (nested !== undefined) {
+    const item = Object.fromEntries(
+      Object.entries(nested.attributes).map(([name, each]) => [name, filled(each, text)]),
+    );
+    return nested.nesting === 'single' ? item : nested.nesting === 'list' ? [item] : { one: item };
+  }
+  if (type === 'string') return text;
+  if (typeof type === 'string') return null;
+  if (type.kind === 'list') return [text];
+  return type.kind === 'map' && type.item !== 'string' ? { one: { 'limits.memory': text } } : { 'limits.memory': text };
+}
+
+const compared = resources.flatMap(({ typeName, attributes }) =>
+  Object.entries(attributes)
+    .filter(([, { same, type }]) => same !== undefined && typeof type !== 'string')
+    .map(([name, attribute]) => [`${typeName}.${name}`, name, attribute] as const),
+);
+
+test.each(compared)('An entry of %s that is known only after apply is a difference', (_what, name, attribute) => {
+  const { planned, differs } = planChange(
+    { [name]: attribute },
+    { [name]: filled(attribute, unknownValue) },
+    { [name]: filled(attribute, '1GiB') },
+  );
+  expect(differs).toBe(true);
+  expect(planned[name]).toEqual(filled(attribute, unknownValue));
+});
+
+const explain = (what: string, error: unknown) => [failure(what, String(error))];
+const nothing = (resource: AnyResource<Link>): ValueMap =>
+  Object.fromEntries(Object.keys(resource.attributes).map((name) => [name, null]));
+const planOf = (resource: AnyResource<Link>, prior: ValueMap, config: ValueMap) =>
+  planResource(
+    { resource, client: undefined, explain },
+    {
+      config: { ...nothing(resource), ...config },
+      prior: { ...nothing(resource), ...prior },
+      isImported: false,
+      isMoved: false,
+    },
+  );
+
+describe('a running container', () => {
+  const web = { name: 'web', description: '', ephemeral: false, config: {}, devices: {}, running: true };
+  const results = { exit_code: 0, stdout: null, stderr: null };
+  const command = { command: ['true'], environment: null, cwd: null, user: 0, group: 0, on: 'start', enabled: true };
+  const exec = { again: { ...command, fail_on_error: true, record_output: false, timeout: '5m' } };
+  const shown = { status: 'Running', ipv4_address: '10.0.0.2', location: 'a', expanded_devices: {} };
+  const prior = {
+    ...web,
+    ...shown,
+    allow_restart: true,
+    stop_timeout: 30,
+    profiles: [],
+    exec: { again: { ...exec.again, ...results } },
+    target: 'a',
+  };
+  const config = { name: 'web', exec: { again: { ...exec.again, exit_code: null, stdout: null, stderr: null } } };
+
+  test('A key that may take effect at a start may change what a start changes', async () => {
+    const { planned } = await planOf(container, prior, { ...config, config: { 'security.nesting': unknownValue } });
+    const again = (planned?.['exec'] as Record<string, ValueMap> | undefined)?.['again'];
+    for (const value of [planned?.['status'], planned?.['ipv4_address'], again?.['exit_code']])
+      expect(isUnknown(value)).toBe(true);
+    expect(planned).toMatchObject({ location: 'a', expanded_devices: {} });
+  });
+
+  test('A change that is wholly known and live leaves them as they are', async () => {
+    const { planned } = await planOf(container, prior, { ...config, config: { 'limits.memory': '1GiB' } });
+    expect(planned).toMatchObject({ status: 'Running', ipv4_address: '10.0.0.2', exec: prior.exec });
+  });
+
+  test('A target that is known only after apply may move it', async () => {
+    const { planned } = await planOf(container, prior, { ...config, target: unknownValue });
+    expect([isUnknown(planned?.['location']), isUnknown(planned?.['status'])]).toEqual([true, true]);
+  });
+});
+
+test('A fixed key of a pool that is known only after apply may replace the pool, which the plan says', async () => {
+  const pool = { name: 'p', description: '', driver: 'lvm', config: { 'lvm.use_thinpool': 'true' } };
+  const config = { ...pool, config: { 'lvm.use_thinpool': unknownValue } };
+  const { replace, diagnostics } = await planOf(storagePool, pool, config);
+  expect(diagnostics).toEqual([]);
+  expect(replace).toEqual([[{ attribute: 'config' }, { key: 'lvm.use_thinpool' }]]);
+});
