@@ -178,15 +178,25 @@ export const unchangedBody = ({ architecture, config, devices, ephemeral, profil
   description,
 });
 
+/** The config keys that an instance type sets. */
+const sizeKeys = ['limits.cpu', 'limits.cpu.allowance', 'limits.memory'];
+
+/** What the server adds to a new container, so that its resource neither shows nor removes it. */
+const addedBy = (instanceType: string | null, declared: TextMap): Inherited => ({
+  config: nonEmpty(instanceType) === null ? [] : sizeKeys.filter((key) => !Object.hasOwn(declared, key)),
+  devices: [],
+});
+
 export function createBody(planned: ContainerState, secret: TextMap) {
   const { name, description, architecture, profiles, ephemeral, instance_type: instanceType } = planned;
+  const config = { ...wholeConfig(planned), ...secret };
   return {
     name,
     description: description ?? '',
     ...(architecture === null ? {} : { architecture }),
     ...(profiles === null ? {} : { profiles: [...profiles] }),
     ephemeral: ephemeral ?? false,
-    config: withWriteOnly(present({ ...wholeConfig(planned), ...secret }), Object.keys(secret)),
+    config: withWriteOnly(withInherited(present(config), addedBy(instanceType, config)), Object.keys(secret)),
     devices: writtenMaps(planned.devices),
     ...(instanceType === null ? {} : { instance_type: instanceType }),
     source: sourceBody(planned.source),

@@ -1,4 +1,4 @@
-// Undeclared parts that a copy got from its source: a config key on the container lists their names, so that its resource neither
+// Undeclared parts that a copy got from its source, or a container from its instance type: a config key on the container lists their names, so that its resource neither
 // shows nor removes them. Pure.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';

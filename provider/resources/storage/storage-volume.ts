@@ -31,7 +31,13 @@ import { keepEtag, performCreate } from '../shared/write.ts';
 const filledIn = new Set([
   'block.filesystem',
   'block.mount_options',
+  // A stock LXD copies these, too.
+  'security.shifted',
+  'security.unmapped',
   'size',
+  'snapshots.expiry',
+  'snapshots.pattern',
+  'snapshots.schedule',
   'zfs.block_mode',
   'zfs.remove_snapshots',
   'zfs.use_refquota',
