@@ -47,6 +47,10 @@ export function pemCheck(pem: string): string | undefined {
   }
 }
 
+/** `amd64` and `x86_64` are the same. */
+export const isSameArchitecture = (before: string, after: string): boolean =>
+  (architectureName(before) ?? before) === (architectureName(after) ?? after);
+
 export const commandCheck = ([program]: readonly string[]): string | undefined =>
   program === undefined || program === '' ? 'must begin with the program to run' : undefined;
 
@@ -154,7 +158,7 @@ export const containerAttributes = {
     ...serverDefault,
     replace: true,
     check: architectureRule,
-    same: (before: string, after: string) => architectureName(before) === (architectureName(after) ?? after),
+    same: isSameArchitecture,
   }),
   instance_type: text({ doc: 'Sets limits like an instance type of a cloud, at creation.', replace: isGiven }),
   target: text({

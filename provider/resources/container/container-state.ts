@@ -8,7 +8,7 @@ import { sameText } from '../../../server/api/text/equality.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { SeenContainer } from '../../connection/reader.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
-import type { ContainerState, Source } from './container-attributes.ts';
+import { isSameArchitecture, type ContainerState, type Source } from './container-attributes.ts';
 import { readExecs } from './container-commands.ts';
 import {
   inheritedBy,
@@ -43,7 +43,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
   const config = ownConfig(withoutWriteOnly(own.config, secret), state);
   return {
     description: live.description,
-    architecture: live.architecture,
+    architecture: spelledAs(state.architecture, live.architecture),
     profiles: live.profiles ?? [],
     ephemeral: live.ephemeral,
     ...config,
@@ -59,6 +59,10 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ...(state.status === null ? importedPart(live, state) : {}),
   };
 }
+
+/** The written architecture while it means the live one. */
+const spelledAs = (written: string | null, live: string): string =>
+  written !== null && isSameArchitecture(written, live) ? written : live;
 
 /** Fills the state of an imported container with defaults of provider options, and with the probable source. */
 function importedPart(live: Container, state: ContainerState): Partial<ContainerState> {
@@ -159,7 +163,7 @@ export function putContainer(planned: ContainerState, prior: ContainerState, liv
   const rules: MapRules = { isComputed: (key) => isContainerComputed(key) || stays.has(key) };
   const config = writtenMap(live.config, declared, wholeConfig(prior), rules);
   return {
-    architecture: planned.architecture ?? live.architecture,
+    architecture: spelledAs(live.architecture, planned.architecture ?? live.architecture),
     config: withNotedRestart(withWriteOnly(withInherited(config, kept), names), undefined),
     devices: { ...devicesApart(live), ...inheritedDevices(live, kept), ...writtenMaps(planned.devices) },
     ephemeral: planned.ephemeral ?? false,
