@@ -34,6 +34,14 @@ import { restoreVolumeSaga } from './sagas/volume-restore.ts';
 
 const never = new AbortController().signal;
 
+interface NewCustomVolume {
+  readonly volume: VolumeId;
+  /** What it is a copy of. */
+  readonly from?: VolumeId;
+  /** Called under the locks: what is copied may have changed while this waited for it. */
+  readonly params: () => CreateVolumeParams;
+}
+
 export class Volumes {
   readonly #deps: VolumesDeps;
   readonly lists: VolumeLists;
@@ -79,7 +87,8 @@ export class Volumes {
     if (sourceName === '') {
       const config = checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config));
       const document = this.#draft(volume.pool, config, body.description ?? '');
-      await this.#createNow(caller, { volume, document, source: { kind: 'empty' } }, never, []);
+      const params: CreateVolumeParams = { volume, document, source: { kind: 'empty' } };
+      await this.#createNow(caller, { volume, params: () => params }, never);
       return undefined;
     }
     const source = { pool: body.source?.pool ?? pool, name: from.volume(sourceName) };
@@ -182,30 +191,31 @@ export class Volumes {
       resources: { storage_volumes: [customUrl(volume)] },
       project: caller.project,
       run: async (_handle, signal) => {
-        const { uuid } = readyVolume(this.#deps.records, from);
-        const isAlone = snapshot !== undefined || body.source?.volume_only === true;
-        const snapshots = isAlone ? [] : ownedBy(this.#deps.records, 'volumeSnapshots', uuid);
-        const params: CreateVolumeParams = {
-          volume,
-          document,
-          source: this.#deps.pools.copySource(from.pool, refOf(from.name), snapshot, volume.pool),
-          copied: { from, snapshots: snapshots.filter((each) => each.document.lifecycle === 'ready') },
+        const params = (): CreateVolumeParams => {
+          const { uuid } = readyVolume(this.#deps.records, from);
+          const isAlone = snapshot !== undefined || body.source?.volume_only === true;
+          const snapshots = isAlone ? [] : ownedBy(this.#deps.records, 'volumeSnapshots', uuid);
+          return {
+            volume,
+            document,
+            source: this.#deps.pools.copySource(from.pool, refOf(from.name), snapshot, volume.pool),
+            copied: { from, snapshots: snapshots.filter((each) => each.document.lifecycle === 'ready') },
+          };
         };
-        await this.#createNow(caller, params, signal, [volumeLock(from)]);
+        await this.#createNow(caller, { volume, from, params }, signal);
       },
     });
   }
 
   async #createNow(
     caller: Caller,
-    params: CreateVolumeParams,
+    { volume, from = volume, params }: NewCustomVolume,
     signal: AbortSignal,
-    locks: readonly string[],
   ): Promise<void> {
-    await this.#deps.locks.runAll([volumeLock(params.volume), ...locks], () =>
-      this.#deps.sagas.run(createVolumeSaga(this.#deps), params, { signal }),
+    await this.#deps.locks.runAll([volumeLock(volume), volumeLock(from)], () =>
+      this.#deps.sagas.run(createVolumeSaga(this.#deps), params(), { signal }),
     );
-    this.#deps.events.lifecycle('storage-volume-created', customUrl(params.volume), caller);
+    this.#deps.events.lifecycle('storage-volume-created', customUrl(volume), caller);
   }
 
   async #restore(caller: Caller, volume: VolumeId, snapshot: string, ifMatch: string | undefined): Promise<void> {

@@ -90,23 +90,14 @@ function prepareContainer(
   name: string,
   body: ContainerCreate,
 ): (handle: OperationHandle, signal: AbortSignal) => Promise<void> {
-  const origin = findOrigin(deps, caller.project, body.source);
-  const draft = draftDocument(deps, name, body, origin);
-  deps.idMaps.check(name, draft);
-  const source =
-    origin.from === undefined
-      ? (origin.volume ?? { kind: 'empty' })
-      : copyVolumeSource(deps.pools, origin.from, draft.pool);
-  const document = { ...draft, ...unsyncedMark(deps.records, draft.pool, source) };
-  const params: CreateParams = {
-    name,
-    document,
-    source,
-    ...(origin.from === undefined ? {} : { copied: { from: origin.from, snapshots: origin.snapshots ?? [] } }),
-  };
+  const plan = (): Plan => planContainer(deps, caller, name, body);
+  const planned = plan();
   const saga = createContainerSaga(deps);
   return (handle, signal) =>
-    deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
+    deps.locks.runAll([lockOf(name), ...planned.origin.locks], async () => {
+      // The original of a copy may have changed while this waited for it.
+      const { origin, params } = planned.origin.from === undefined ? planned : plan();
+      const { document } = params;
       const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
       const record = (): Promise<void> =>
         deps.idMaps.reserving((reserve) =>
@@ -121,6 +112,22 @@ function prepareContainer(
       await deps.hosts.refresh(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), caller);
     });
+}
+
+interface Plan {
+  readonly origin: Origin;
+  readonly params: CreateParams;
+}
+
+function planContainer(deps: CreateDeps, caller: Caller, name: string, body: ContainerCreate): Plan {
+  const origin = findOrigin(deps, caller.project, body.source);
+  const { from, snapshots = [], volume = { kind: 'empty' } } = origin;
+  const draft = draftDocument(deps, name, body, origin);
+  deps.idMaps.check(name, draft);
+  const source = from === undefined ? volume : copyVolumeSource(deps.pools, from, draft.pool);
+  const document = { ...draft, ...unsyncedMark(deps.records, draft.pool, source) };
+  const copied = from === undefined ? {} : { copied: { from, snapshots } };
+  return { origin, params: { name, document, source, ...copied } };
 }
 
 interface Origin {

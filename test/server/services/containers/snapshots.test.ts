@@ -355,6 +355,27 @@ describe('copying', () => {
     expect((await daemon.call('DELETE', '/1.0/storage-pools/second')).status).toBe(400);
   });
 
+  test('a copy that waits for its original to be restored has the files and the config of one state', async () => {
+    const c = await fresh({ config: { 'user.at': 'then' } });
+    writeFileSync(fileOf(c), 'then');
+    await take(c, { name: 's' });
+    await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'user.at': 'now' } });
+    writeFileSync(fileOf(c), 'now');
+    await Promise.all([restore(c, 's'), createContainer(daemon, `${c}-copy`, { source: { type: 'copy', source: c } })]);
+    const { config } = await daemon.get(`/1.0/containers/${c}-copy`);
+    expect(readFileSync(fileOf(`${c}-copy`), 'utf8')).toBe(config['user.at']);
+  });
+
+  test('a copy that waits for deletions of snapshots has the others', async () => {
+    const c = await fresh();
+    for (const name of ['a', 'b', 'c', 'd']) await take(c, { name });
+    await Promise.all([
+      ...['a', 'b', 'c'].map((name) => daemon.ok('DELETE', path(c, name))),
+      createContainer(daemon, `${c}-copy`, { source: { type: 'copy', source: c } }),
+    ]);
+    expect(await names(`${c}-copy`)).toContain('d');
+  });
+
   test('copying that fails leaves no container, volume, snapshot', async () => {
     const c = await fresh();
     await take(c, { name: 's' });

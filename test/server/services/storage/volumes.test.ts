@@ -222,6 +222,16 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(read('default', there)).toBe('one');
   });
 
+  test('a copy that waits for deletions of snapshots has the others', async () => {
+    const [name, copy] = [await made(pool), fresh()];
+    for (const each of ['a', 'b', 'c', 'd']) await daemon.ok('POST', snapshots(name), { name: each });
+    await Promise.all([
+      ...['a', 'b', 'c'].map((each) => daemon.ok('DELETE', snapshots(name, each))),
+      daemon.ok('POST', volumes(pool, 'custom'), { name: copy, source: { type: 'copy', name } }),
+    ]);
+    expect(await daemon.get(snapshots(copy))).toContain(snapshots(copy, 'd'));
+  });
+
   test('moves into another pool keep snapshots; devices follow, and nothing is left behind', async () => {
     const name = await made(pool, { description: 'travels' });
     write(pool, name, 'one');
