@@ -29,7 +29,7 @@ import {
 export interface Scope {
   /** The files that functions may read; without it functions that read files are refused. */
   readonly files?: FileReader;
-  /** True when function calls are refused. */
+  /** Refuses function calls and loops: texts that are evaluated without a limit of time. */
   readonly isConstant?: true;
   /** Inside of templatefile() there is no templatefile(). */
   readonly isTemplate?: true;
@@ -247,6 +247,7 @@ function forExpression(
   place: Surroundings,
 ): Value {
   const { clause } = expression;
+  if (place.scope.isConstant === true) throw fail('E_FUNCTION', 'no for expression may stand here', expression);
   const from = valueOf(clause.from, place);
   if (from === unknown) return unknown;
   const elements = elementsOf(from);

@@ -1,10 +1,15 @@
 // Hostile configurations: evaluation ends in time, and no value takes all memory.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Diagnostic } from '../../../../reconciler/core/documents/diagnostic.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { evaluateAside } from '../../../../reconciler/manifest/terraform/evaluate-aside.ts';
 import { evaluateHere } from '../../../../reconciler/manifest/terraform/evaluate-here.ts';
 import type { Configuration } from '../../../../reconciler/manifest/terraform/evaluation.ts';
 import { loadWithData } from '../../../../reconciler/manifest/terraform/load-with-data.ts';
+import { readTfvars } from '../../../../reconciler/manifest/terraform/tfvars.ts';
+import { tempFolder } from '../../../support/temp-folder.ts';
 
 const configurationOf = (value: Json): Configuration => ({
   files: [{ file: 'main.tf.json', folder: '/nowhere', value }],
@@ -87,4 +92,20 @@ test('a thread evaluates to what this thread does', async () => {
   );
   expect(aside).toEqual(here);
   expect(here?.loaded.outputs.get('a')?.value).toEqual({ x: [1, true, null], y: 'ä' });
+});
+
+test('loops in values of variables are refused, since these are read in this thread', async () => {
+  const file = join(tempFolder('gantry-tfvars-'), 'terraform.tfvars');
+  const list = JSON.stringify(Array.from({ length: 100 }, () => 1));
+  const loops = ['a', 'b', 'c', 'd', 'e', 'f'].reduce((inner, name) => `[for ${name} in ${list} : ${inner}]`, '1');
+  writeFileSync(file, `x = ${loops}\n`);
+  const diagnostics: Diagnostic[] = [];
+  const { values } = await readTfvars(file, diagnostics);
+  expect([values.size, diagnostics.map(({ message }) => message)]).toEqual([
+    0,
+    ['terraform.tfvars: no for expression may stand here'],
+  ]);
+  const value = { variable: { x: { type: 'list(any)' } } };
+  const { loaded } = await loadWithData({ ...configurationOf(value), given: new Map([['x', { text: loops }]]) }, {});
+  expect(loaded.problems).toEqual([expect.objectContaining({ code: 'E_VARIABLE' })]);
 });
