@@ -12,6 +12,7 @@ import { parseNumber } from '../flags/parse-values.ts';
 import type { RunOptions } from '../flags/plan-flags.ts';
 import type { RevisionSource, SetPlan } from './plan.ts';
 import { usageError } from '../errors/usage-error.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const longestMessage = 1000;
 
@@ -34,8 +35,7 @@ export async function revisionNotes(
   const { rollout } = context.host ?? {};
   return notesOf(planned, revision.written, {
     ...(await revisionFacts(context, { ...revision, place: owner.place?.here })),
-    ...(rollout === undefined ? {} : { rollout }),
-    ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
+    ...withoutUndefined({ rollout, rollbackOf: revision.rollbackOf }),
   });
 }
 
@@ -50,9 +50,7 @@ export async function revisionFacts(
   const limit = parseNumber('--history-limit', context.options.historyLimit);
   return {
     who: whoAmI(),
-    ...(message === undefined ? {} : { message }),
-    ...(commit === undefined ? {} : { commit }),
-    ...(origin.place === undefined ? {} : { place: origin.place }),
+    ...withoutUndefined({ message, commit, place: origin.place }),
     ...(limit === undefined ? {} : { limits: { ...defaultLimits, revisions: limit } }),
   };
 }

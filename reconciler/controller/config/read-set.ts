@@ -21,6 +21,7 @@ import { durationMs } from '../../../server/api/text/durations.ts';
 import { readApproval } from './read-approval.ts';
 import { readSecrets } from './read-secrets.ts';
 import type { WrittenSet, WrittenWindow } from './schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 interface WrittenWindows {
   readonly allow?: readonly WrittenWindow[];
@@ -134,8 +135,7 @@ export class SetReader {
       images: {
         intervalMs: this.#duration('images.interval', interval, 3_600_000, 1000),
         author,
-        ...(branch === undefined ? {} : { branch }),
-        ...(message === undefined ? {} : { message }),
+        ...withoutUndefined({ branch, message }),
       },
     };
   }
@@ -144,9 +144,7 @@ export class SetReader {
     return (this.#set.rules ?? []).map(({ address, path, hosts, action }, index) => {
       const [pattern] = hosts === undefined ? [] : this.#pattern(`rules.${index}.hosts`, hosts);
       return {
-        ...(address === undefined ? {} : { address }),
-        ...(path === undefined ? {} : { path }),
-        ...(pattern === undefined ? {} : { hosts: pattern }),
+        ...withoutUndefined({ address, path, hosts: pattern }),
         action,
       };
     });
@@ -173,8 +171,7 @@ export class SetReader {
         forMs,
         intervalMs: this.#duration(`${at}.interval`, interval, 30_000, 500),
         failures,
-        ...(min === undefined ? {} : { min }),
-        ...(max === undefined ? {} : { max }),
+        ...withoutUndefined({ min, max }),
         ...(tokenFile === undefined ? {} : { tokenFile: resolve(this.#folder, tokenFile) }),
         ...(caFile === undefined ? {} : { caFile: resolve(this.#folder, caFile) }),
       };
@@ -207,8 +204,7 @@ export class SetReader {
       command,
       timeoutMs,
       isOptional,
-      ...(pattern === undefined ? {} : { hosts: pattern }),
-      ...(wave === undefined ? {} : { wave }),
+      ...withoutUndefined({ hosts: pattern, wave }),
     };
   }
 

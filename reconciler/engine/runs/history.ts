@@ -20,6 +20,7 @@ import { summarize } from '../../core/plan/summary.ts';
 import type { RunResult } from '../run-result.ts';
 import type { RunNotes } from './set-run.ts';
 import type { NotesConfig, Patch } from '../notes/notes.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** The user, the message and the origin of the run. */
 export interface RevisionDraft extends Pick<
@@ -71,11 +72,7 @@ export class RevisionNotes implements RunNotes {
       who,
       mode: plan.mode,
       outcome: 'running',
-      ...(message === undefined ? {} : { message }),
-      ...(commit === undefined ? {} : { commit }),
-      ...(place === undefined ? {} : { place }),
-      ...(rollout === undefined ? {} : { rollout }),
-      ...(rollbackOf === undefined ? {} : { rollbackOf }),
+      ...withoutUndefined({ message, commit, place, rollout, rollbackOf }),
       ...(isPartial ? { isPartial } : {}),
       counts: { add, change, destroy },
       changes: changesOf(plan),

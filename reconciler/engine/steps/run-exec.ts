@@ -10,6 +10,7 @@ import { recordKey, recordsIn, renderRecord } from '../../core/ownership/owner-r
 import type { ExecStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Limits of the output: bytes for the journal, lines for the message of a failure. */
 const keptBytes = 64 * 1024;
@@ -70,10 +71,7 @@ async function run(
   const tail = new Tail(keptBytes);
   const options = {
     command,
-    ...(environment === undefined ? {} : { environment }),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(user === undefined ? {} : { user }),
-    ...(group === undefined ? {} : { group }),
+    ...withoutUndefined({ environment, cwd, user, group }),
     stdout: tail,
     stderr: tail,
   };

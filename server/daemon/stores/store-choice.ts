@@ -3,6 +3,7 @@ import type { ClusterStore } from '../../membership/membership.ts';
 import { readFile } from 'node:fs/promises';
 import type { LinkOptions } from '../../store/etcd/link.ts';
 import { type EtcdAddress, parseEtcdAddress } from '../../store/etcd/address.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** Flags and files for an etcd. */
 export type EtcdChoice = Pick<ClusterStore, 'address' | 'ca' | 'cert' | 'key' | 'login'>;
@@ -29,10 +30,7 @@ export function readStoreFlags(flags: StoreFlags): EtcdChoice | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new Error('--store-cert and --store-key belong together');
   return {
     address: store,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(login === undefined ? {} : { login }),
+    ...withoutUndefined({ ca, cert, key, login }),
   };
 }
 
@@ -46,9 +44,7 @@ export async function etcdSettings(choice: EtcdChoice): Promise<LinkOptions & Pi
     fileOf('--store-login', choice.login),
   ]);
   const tls = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    ...withoutUndefined({ ca, cert, key }),
   };
   return {
     endpoints,

@@ -6,6 +6,7 @@ import { parseBytes } from '../../api/text/byte-size.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { DiskRate } from '../device-parts.ts';
 import { type HostPaths, readText, splitDev } from './host-paths.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 type RatesOrWarning = { readonly rates: readonly DiskRate[] } | { readonly warning: string };
 
@@ -37,10 +38,7 @@ export function parseRates(properties: ConfigMap): Omit<DiskRate, 'device' | 'ma
   const read = one(properties['limits.read'] ?? max);
   const write = one(properties['limits.write'] ?? max);
   return {
-    ...(read.bps === undefined ? {} : { readBps: read.bps }),
-    ...(read.iops === undefined ? {} : { readIops: read.iops }),
-    ...(write.bps === undefined ? {} : { writeBps: write.bps }),
-    ...(write.iops === undefined ? {} : { writeIops: write.iops }),
+    ...withoutUndefined({ readBps: read.bps, readIops: read.iops, writeBps: write.bps, writeIops: write.iops }),
   };
 }
 

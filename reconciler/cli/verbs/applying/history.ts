@@ -16,6 +16,7 @@ import { askHosts, failureCode, jsonRows, renderHosts } from '../../hosts/ask-ho
 import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from './revisions.ts';
 import { withClient } from '../../session/connect.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const history: Run<HistoryOptions> = async (context, _args, fleet) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'json']);
@@ -75,14 +76,11 @@ function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
     who,
     mode,
     outcome: outcomeOf(revisions, one).replace(/ \(.*/, ''),
-    ...(message === undefined ? {} : { message }),
-    ...(commit === undefined ? {} : { commit }),
-    ...(rollbackOf === undefined ? {} : { rollback_of: rollbackOf }),
+    ...withoutUndefined({ message, commit, rollback_of: rollbackOf }),
     partial: isPartial === true,
     summary: counts,
     changes,
-    ...(refused === undefined ? {} : { refused }),
-    ...(failed === undefined ? {} : { failed }),
+    ...withoutUndefined({ refused, failed }),
     kept: one.documents !== undefined,
   };
 }

@@ -16,6 +16,7 @@ import { withClient } from '../../session/connect.ts';
 import { serverOptions } from '../../session/contexts.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type BothOptions = CopyVerbOptions & MoveVerbOptions;
 
@@ -66,9 +67,7 @@ async function withTarget(
   }
   const { host: _host, serverCert: _pin, embedded: _embedded, runtime: _runtime, ...shared } = context.options;
   const own: HostOptions = {
-    ...(targetClientCert === undefined ? {} : { clientCert: targetClientCert }),
-    ...(targetClientKey === undefined ? {} : { clientKey: targetClientKey }),
-    ...(targetServerCert === undefined ? {} : { serverCert: targetServerCert }),
+    ...withoutUndefined({ clientCert: targetClientCert, clientKey: targetClientKey, serverCert: targetServerCert }),
   };
   const options = { ...shared, ...(await serverOptions(own, targetHost, context.io.env)) };
   return withClient(context, (from) => withClient({ ...context, options }, (to) => work(from, to)));
@@ -78,12 +77,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live, target }: Both
   if (mode !== undefined && !isMode(mode))
     throw usageError(`--mode ${mode} is not one of ${migrationModes.join(', ')}`);
   return {
-    ...(mode === undefined ? {} : { mode }),
-    ...(containerOnly === undefined ? {} : { containerOnly }),
-    ...(refresh === undefined ? {} : { refresh }),
-    ...(storage === undefined ? {} : { storage }),
-    ...(live === undefined ? {} : { live }),
-    ...(target === undefined ? {} : { member: target }),
+    ...withoutUndefined({ mode, containerOnly, refresh, storage, live, member: target }),
   };
 }
 

@@ -7,12 +7,12 @@ import { starPattern } from '../../../core/text/star-pattern.ts';
 import { inSet, withApi } from './controller-api.ts';
 import { objectsOf } from './reports.ts';
 import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const sync: Run<SyncOptions> = async (context, [set = '']) => {
   const { host, reason, takeOver } = context.options;
   const body = {
-    ...(host === undefined ? {} : { hosts: host }),
-    ...(reason === undefined ? {} : { reason }),
+    ...withoutUndefined({ hosts: host, reason }),
     ...(takeOver === true ? { takeOver } : {}),
   };
   const operation = await post<Operation>(context, set, 'sync', body);
@@ -26,9 +26,7 @@ export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
   const forMs = parseDuration('--for', duration);
   const made = await post<Suspension>(context, set, 'suspend', {
     reason,
-    ...(on === undefined ? {} : { host: on }),
-    ...(object === undefined ? {} : { address: object }),
-    ...(field === undefined ? {} : { path: field }),
+    ...withoutUndefined({ host: on, address: object, path: field }),
     ...(forMs === undefined ? {} : { until: new Date(context.io.nowMs() + forMs).toISOString() }),
   });
   const what =
