@@ -5,7 +5,7 @@ import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
 import { authorizationOf, bodyText, dispatcherFor, get } from '../sources/http/download.ts';
 import { isObjectId, problemOfRefName } from '../sources/git/ref-name.ts';
-import { SourceError } from '../sources/source.ts';
+import { sourceErrors } from '../sources/source.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 const maxPages = 20;
@@ -91,7 +91,7 @@ async function readAll(read: (page: number) => Promise<Page>, what: string): Pro
     if (isOnePage || (before !== undefined && hasSame(before, found))) return found;
     before = found;
   }
-  throw new SourceError('unreachable', `${what}: the list of requests changes while it is read`);
+  throw sourceErrors.unreachable(`${what}: the list of requests changes while it is read`);
 }
 
 async function readPages(
@@ -104,7 +104,7 @@ async function readPages(
     for (const one of requests) found.set(one.number, one);
     if (isLast) return { found, isOnePage: page === 1 };
   }
-  throw new SourceError('limit', `${what}: there are more than ${maxPages * perPage} requests`);
+  throw sourceErrors.limit(`${what}: there are more than ${maxPages * perPage} requests`);
 }
 
 const hasSame = (one: ReadonlyMap<number, unknown>, other: ReadonlyMap<number, unknown>): boolean =>
@@ -129,7 +129,7 @@ function parsed(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new SourceError('refused', `${what}: the answer of the git server is no JSON`, { cause: error });
+    throw sourceErrors.refused(`${what}: the answer of the git server is no JSON`, { cause: error });
   }
 }
 
@@ -137,8 +137,7 @@ function requestsOf({ provider }: PullRequestsConfig, value: unknown, what: stri
   const schema = provider === 'gitlab' ? MergeRequests : PullRequests;
   const [problem] = validateBody(schema, value);
   if (problem !== undefined)
-    throw new SourceError(
-      'refused',
+    throw sourceErrors.refused(
       `${what}: the git server answered no list of requests: ${problem.path} ${problem.message}`,
     );
   return provider === 'gitlab'

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import { SourceError, type Source, type SourceRevision } from './source.ts';
+import { type Source, type SourceRevision, sourceErrors } from './source.ts';
 import type { DirectorySettings } from './source-schema.ts';
 import type { SourceContext } from './source-context.ts';
 import { Checkouts } from './files/checkouts.ts';
@@ -49,8 +49,7 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
     async checkout(revision) {
       const dir = await checkouts.find(revision);
       if (dir === undefined)
-        throw new SourceError(
-          'not-found',
+        throw sourceErrors.notFound(
           `${what} has no copy of ${revision} any more; only states of the folder that were kept can be used`,
         );
       return { dir };
@@ -71,7 +70,7 @@ async function walk(
 ): Promise<void> {
   signal?.throwIfAborted();
   const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error: unknown) => {
-    throw new SourceError('not-found', `${what} cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw sourceErrors.notFound(`${what} cannot be read: ${reasonOf(error)}`, { cause: error });
   });
   for (const entry of entries) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
@@ -81,8 +80,7 @@ async function walk(
       continue;
     }
     if (!entry.isFile() && !entry.isSymbolicLink())
-      throw new SourceError(
-        'refused',
+      throw sourceErrors.refused(
         `${what} holds ${JSON.stringify(path)}, which is neither a file nor a folder nor a link`,
       );
     const facts = await lstat(join(root, path), { bigint: true });

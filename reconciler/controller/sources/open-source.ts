@@ -1,5 +1,5 @@
 // Opens the source of one entry of gantry.yaml. Nothing is fetched; settings that cannot work are refused here.
-import { SourceError, type Source, type SourceKind } from './source.ts';
+import { type Source, type SourceKind, sourceErrors } from './source.ts';
 import type { SourceContext } from './source-context.ts';
 import type { SourceEntry } from './source-schema.ts';
 import { openArchiveSource } from './archive/archive-source.ts';
@@ -14,7 +14,7 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
   const given = kinds.filter((kind) => entry[kind] !== undefined);
   if (given.length !== 1) {
     const said = given.length === 0 ? 'none is given' : `${given.join(' and ')} are given`;
-    throw new SourceError('refused', `source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
+    throw sourceErrors.refused(`source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
   }
   const { name, git, directory, archive, oci, bucket } = entry;
   if (git !== undefined) return openGitSource(name, git, context);
@@ -22,5 +22,5 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
   if (archive !== undefined) return openArchiveSource(name, archive, context);
   if (oci !== undefined) return openOciSource(name, oci, context);
   if (bucket !== undefined) return openBucketSource(name, bucket, context);
-  throw new SourceError('refused', `source ${name} has no kind`);
+  throw sourceErrors.refused(`source ${name} has no kind`);
 }

@@ -84,5 +84,21 @@ export class SourceError extends Error {
   }
 }
 
+/** Errors by their problems, such as `sourceErrors.refused('it holds a link')`. */
+export const sourceErrors = {
+  unreachable: errorOf('unreachable'),
+  denied: errorOf('denied'),
+  notFound: errorOf('not-found'),
+  unverified: errorOf('unverified'),
+  refused: errorOf('refused'),
+  limit: errorOf('limit'),
+  conflict: errorOf('conflict'),
+  unavailable: errorOf('unavailable'),
+};
+
+function errorOf(problem: SourceProblem) {
+  return (message: string, options?: ErrorOptions): SourceError => new SourceError(problem, message, options);
+}
+
 /** The local copy of a repository is damaged and must be fetched again from scratch. */
 export class DamagedCopyError extends SourceError {}

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SourceError, type Source, type SourceRevision } from '../source.ts';
+import { type Source, type SourceRevision, sourceErrors } from '../source.ts';
 import type { ArchiveSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { keptFiles, withoutHistory } from '../files/kept-files.ts';
@@ -77,7 +77,7 @@ function readArchiveUrl(name: string, text: string): URL {
           ? 'a file URL has no host: file:///PATH'
           : undefined;
   if (url === undefined || why !== undefined)
-    throw new SourceError('refused', `source ${name}: the URL of the archive is not used: ${why ?? ''}`);
+    throw sourceErrors.refused(`source ${name}: the URL of the archive is not used: ${why ?? ''}`);
   return url;
 }
 

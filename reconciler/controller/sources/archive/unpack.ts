@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { extract, type Header } from 'tar-stream';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { SourceError } from '../source.ts';
+import { SourceError, sourceErrors } from '../source.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
 
@@ -49,12 +49,12 @@ export async function unpack(
   }
   for (const settled of [ofFeed, ofEntries]) {
     if (settled.status === 'rejected') {
-      throw new SourceError('refused', `${what} is no tar archive that can be read: ${reasonOf(settled.reason)}`, {
+      throw sourceErrors.refused(`${what} is no tar archive that can be read: ${reasonOf(settled.reason)}`, {
         cause: settled.reason,
       });
     }
   }
-  if (!found) throw new SourceError('not-found', `${what} has no folder ${JSON.stringify(path)}`);
+  if (!found) throw sourceErrors.notFound(`${what} has no folder ${JSON.stringify(path)}`);
 }
 
 /** Undefined: outside the wanted folder. Empty: the folder itself. */
@@ -62,7 +62,7 @@ function nameBelow(header: Header, path: string, what: string): string | undefin
   const name = header.name.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (name === '' || name === '.') return path === '' ? '' : undefined;
   if (name.split('/').includes('..') || name.startsWith('/')) {
-    throw new SourceError('refused', `${what} holds ${JSON.stringify(header.name)}, which leads out of the tree`);
+    throw sourceErrors.refused(`${what} holds ${JSON.stringify(header.name)}, which leads out of the tree`);
   }
   if (path === '') return name;
   if (name === path) return '';
@@ -86,7 +86,7 @@ async function take(
   else if (type === 'symlink') writer.addLink(name, header.linkname ?? '');
   else {
     const why = `which is a ${type ?? 'thing'}: only files, folders and symbolic links are accepted`;
-    throw new SourceError('refused', `${what} holds ${JSON.stringify(name)}, ${why}`);
+    throw sourceErrors.refused(`${what} holds ${JSON.stringify(name)}, ${why}`);
   }
   skip();
 }

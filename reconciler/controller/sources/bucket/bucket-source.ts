@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Dispatcher, Response } from 'undici';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
-import { SourceError, type Source } from '../source.ts';
+import { type Source, sourceErrors } from '../source.ts';
 import type { BucketSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { keptFiles, withoutHistory } from '../files/kept-files.ts';
@@ -25,7 +25,7 @@ type Ask = (url: URL, more?: { readonly etag: string }) => Promise<Response>;
 export function openBucketSource(name: string, settings: BucketSettings, context: SourceContext): Source {
   const { endpoint, bucket, region = 'us-east-1', credentials } = settings;
   if ((credentials?.username === undefined) !== (credentials?.passwordFile === undefined))
-    throw new SourceError('refused', `source ${name}: credentials need both username and passwordFile, or neither`);
+    throw sourceErrors.refused(`source ${name}: credentials need both username and passwordFile, or neither`);
   const shown = `${endpoint.replace(/\/+$/, '')}/${bucket}`;
   const files = keptFiles(name, settings, context, { noun: 'bucket', shown });
   const { what, path, limits, checkouts } = files;
@@ -68,7 +68,7 @@ export function openBucketSource(name: string, settings: BucketSettings, context
     for (const { key } of there) {
       const problem = problemOfPath(key);
       if (problem !== undefined)
-        throw new SourceError('refused', `${what} holds ${JSON.stringify(key)}, which is refused: ${problem}`);
+        throw sourceErrors.refused(`${what} holds ${JSON.stringify(key)}, which is refused: ${problem}`);
     }
     return there.sort((a, b) => (a.key < b.key ? -1 : 1));
   };

@@ -1,6 +1,6 @@
 // Explains why an S3 server refused a request: its status alone looks like wrong credentials for most mistakes.
 import type { Response } from 'undici';
-import { SourceError, type SourceProblem } from '../source.ts';
+import { SourceError, type SourceProblem, sourceErrors } from '../source.ts';
 import { bodyText } from '../http/download.ts';
 
 const maxAnswer = 64 * 1024;
@@ -22,7 +22,7 @@ export async function explained(
   const text = (await bodyText(response, maxAnswer, what).catch(() => Buffer.alloc(0))).toString('utf8');
   const there = response.headers.get('x-amz-bucket-region') ?? /<Region>([^<]*)<\/Region>/.exec(text)?.[1] ?? region;
   if (there !== region && /^[-a-z0-9]{1,40}$/.test(there))
-    return new SourceError('refused', `${what}: the bucket is in the region ${there}, not in ${region}: set region`);
+    return sourceErrors.refused(`${what}: the bucket is in the region ${there}, not in ${region}: set region`);
   const code = /<Code>(\w{1,60})<\/Code>/.exec(text)?.[1] ?? '';
   const [problem, remedy] = known[code] ?? [];
   return problem === undefined

@@ -1,5 +1,5 @@
 // Reads one page of the list of a bucket (ListObjectsV2 with encoded names). Pure.
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 
 export interface BucketObject {
   readonly key: string;
@@ -15,7 +15,7 @@ export interface ListingPage {
 
 export function readListing(text: string, what: string): ListingPage {
   const refuse = (why: string): SourceError =>
-    new SourceError('refused', `${what}: the server answered no list of a bucket: ${why}`);
+    sourceErrors.refused(`${what}: the server answered no list of a bucket: ${why}`);
   if (!/<ListBucketResult[\s>]/.test(text) || !text.trimEnd().endsWith('</ListBucketResult>'))
     throw refuse('it is not whole');
   if (!/<EncodingType>url<\/EncodingType>/.test(text)) throw refuse('its names are not encoded');

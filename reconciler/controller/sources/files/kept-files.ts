@@ -1,6 +1,6 @@
 // Shared by sources without history: stores fetched files, and checks a revision out if it is stored or still the newest.
 import { join } from 'node:path';
-import { SourceError, type Checkout, type Source, type SourceRevision } from '../source.ts';
+import { type Checkout, type Source, type SourceRevision, sourceErrors } from '../source.ts';
 import type { SourceContext } from '../source-context.ts';
 import type { SourceLimits } from '../source-schema.ts';
 import { Checkouts } from './checkouts.ts';
@@ -28,10 +28,7 @@ export function keptFiles(
 ): KeptFiles {
   const path = folderPath(settings.path);
   if (path === undefined)
-    throw new SourceError(
-      'refused',
-      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the ${noun}`,
-    );
+    throw sourceErrors.refused(`source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the ${noun}`);
   const what = `source ${name} (${shown})`;
   const limits = limitsOf(settings.limits);
   const folder = join(stateDir, 'sources', name);
@@ -52,7 +49,7 @@ export function withoutHistory(
       const found = await action('the checkout', signal, fetchNow);
       const dir = found.revision === revision ? await checkouts.find(revision) : undefined;
       if (dir === undefined)
-        throw new SourceError('not-found', `${what} has ${found.revision} now, and no copy of ${revision} was kept`);
+        throw sourceErrors.notFound(`${what} has ${found.revision} now, and no copy of ${revision} was kept`);
       return { dir };
     },
     keepOnly: (revisions) => checkouts.keepOnly(revisions),

@@ -1,7 +1,7 @@
 // Lets one action at a time work on the folders of a source, each for a limited time.
 import { ConcurrencyLimit } from '../../../../server/lib/shared/concurrency-limit.ts';
 import { DeadlineError, within } from '../../../../server/lib/shared/deadline.ts';
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 
 export type LimitedAction = <T>(
   name: string,
@@ -16,7 +16,7 @@ export function limitedAction(what: string, timeoutMs: number, turns = new Concu
       within(timeoutMs, work, signal).catch((error: unknown) => {
         if (!(error instanceof DeadlineError)) throw error;
         const message = `${what}: ${name} took longer than ${timeoutMs} ms; raise limits.timeout`;
-        throw new SourceError('limit', message, { cause: error });
+        throw sourceErrors.limit(message, { cause: error });
       }),
     );
 }

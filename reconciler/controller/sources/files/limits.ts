@@ -1,6 +1,6 @@
 // The limits of a source with their defaults.
 import { durationMs } from '../../../../server/api/text/durations.ts';
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 import type { SourceLimits } from '../source-schema.ts';
 
 export interface TreeLimits {
@@ -33,8 +33,7 @@ export class Budget {
   addFile(bytes: number): void {
     this.#files += 1;
     if (this.#files > this.#limits.files) {
-      throw new SourceError(
-        'limit',
+      throw sourceErrors.limit(
         `${this.#what} holds more than ${this.#limits.files} files; raise limits.files, or narrow the source with path`,
       );
     }
@@ -48,7 +47,6 @@ export class Budget {
 }
 
 export const tooLarge = (what: string, limits: TreeLimits): SourceError =>
-  new SourceError(
-    'limit',
+  sourceErrors.limit(
     `${what} holds more than ${limits.bytes} bytes; raise limits.size, or narrow the source with path`,
   );

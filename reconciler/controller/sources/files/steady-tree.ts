@@ -1,5 +1,5 @@
 // Copies a tree that others change meanwhile: a copy counts only if the tree was the same before and after it.
-import { SourceError, type SourceRevision } from '../source.ts';
+import { type SourceRevision, sourceErrors } from '../source.ts';
 import type { Checkouts } from './checkouts.ts';
 
 /** What is there has changed since it was listed. */
@@ -48,7 +48,7 @@ export class SteadyReader<T> {
       this.#last = { marks, revision: { revision, at } };
       return this.#last.revision;
     }
-    throw new SourceError('unreachable', `${what} changes while it is read; it is read again at the next check`);
+    throw sourceErrors.unreachable(`${what} changes while it is read; it is read again at the next check`);
   }
 }
 

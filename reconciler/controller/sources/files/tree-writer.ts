@@ -1,7 +1,7 @@
 // Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
 import { mkdir, open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 import { problemOfPath } from './entry-path.ts';
 import { Budget, type TreeLimits } from './limits.ts';
 
@@ -93,7 +93,7 @@ export class TreeWriter {
   }
 
   #refuse(path: string, why: string, cause?: unknown): SourceError {
-    return new SourceError('refused', `${this.#what} holds ${JSON.stringify(path)}, which is refused: ${why}`, {
+    return sourceErrors.refused(`${this.#what} holds ${JSON.stringify(path)}, which is refused: ${why}`, {
       cause,
     });
   }

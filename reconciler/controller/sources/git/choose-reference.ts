@@ -1,6 +1,6 @@
 // Chooses the reference that a source follows, from the list of a git server. Pure.
 import semver from 'semver';
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { checkedRefName, isObjectId, problemOfRefName } from './ref-name.ts';
 
@@ -24,17 +24,14 @@ export interface GitReference {
 export function wantedReference(settings: Pick<GitSettings, 'branch' | 'tag' | 'semver'>): ReferenceRule {
   const given = (['branch', 'tag', 'semver'] as const).filter((key) => settings[key] !== undefined);
   if (given.length > 1)
-    throw new SourceError('refused', `only one of branch, tag and semver may be given, not ${given.join(' and ')}`);
+    throw sourceErrors.refused(`only one of branch, tag and semver may be given, not ${given.join(' and ')}`);
   const { branch, tag, semver: range } = settings;
   if (branch !== undefined)
     return { patterns: [`refs/heads/${checkedRefName('branch', branch)}`], by: 'branch', value: branch };
   if (tag !== undefined) return { patterns: [`refs/tags/${checkedRefName('tag', tag)}`], by: 'tag', value: tag };
   if (range === undefined) return { patterns: ['HEAD', 'refs/heads/*'], by: 'default', value: 'HEAD' };
   if (semver.validRange(range) === null) {
-    throw new SourceError(
-      'refused',
-      `semver ${JSON.stringify(range)} is not a range of versions such as ^1.2 or >=1.0 <2.0`,
-    );
+    throw sourceErrors.refused(`semver ${JSON.stringify(range)} is not a range of versions such as ^1.2 or >=1.0 <2.0`);
   }
   return { patterns: ['refs/tags/*'], by: 'semver', value: range };
 }
@@ -66,14 +63,13 @@ export function chooseReference(
   if (wanted.by === 'default') {
     const listed = listing.head === undefined ? undefined : at(listing.head);
     if (listed === undefined)
-      throw new SourceError('not-found', `${repository} has no default branch; write the branch to follow`);
+      throw sourceErrors.notFound(`${repository} has no default branch; write the branch to follow`);
     return chosenOf(listed);
   }
   const ref = `refs/${wanted.by === 'tag' ? 'tags' : 'heads'}/${wanted.value}`;
   const listed = at(ref);
   if (listed === undefined)
-    throw new SourceError(
-      'not-found',
+    throw sourceErrors.notFound(
       `${repository} has no ${wanted.by} ${wanted.value}: push it, or follow another one in gantry.yaml`,
     );
   return chosenOf(listed);
@@ -103,7 +99,6 @@ function greatestVersion(range: string, refs: readonly RemoteReference[], reposi
     const order = best === undefined ? 1 : semver.compareBuild(version, best.version);
     if (order > 0 || (order === 0 && best !== undefined && listed.ref < best.listed.ref)) best = { listed, version };
   }
-  if (best === undefined)
-    throw new SourceError('not-found', `${repository} has no tag with a version in the range ${range}`);
+  if (best === undefined) throw sourceErrors.notFound(`${repository} has no tag with a version in the range ${range}`);
   return chosenOf(best.listed);
 }

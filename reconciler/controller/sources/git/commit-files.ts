@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 import { problemOfPath } from '../files/entry-path.ts';
 import type { GitAnswer, GitCall } from './git-program.ts';
 
@@ -31,7 +31,7 @@ export async function writeChangedTree(git: RunGit, change: TreeChange): Promise
     for (const [path, contents] of Object.entries(files)) {
       const problem = problemOfPath(path);
       if (problem !== undefined)
-        throw new SourceError('refused', `${what}: the file ${JSON.stringify(path)} is not written: ${problem}`);
+        throw sourceErrors.refused(`${what}: the file ${JSON.stringify(path)} is not written: ${problem}`);
       const { stdout } = await git({ args: ['hash-object', '-w', '--stdin'], input: contents });
       lines.push(`${await modeOf(git, base, path, what)} ${stdout.toString('utf8').trim()}\t${path}\0`);
     }
@@ -49,7 +49,7 @@ async function modeOf(git: RunGit, base: string, path: string, what: string): Pr
   const mode = stdout.toString('utf8').slice(0, 6);
   if (mode === '') return '100644';
   if (mode !== '100644' && mode !== '100755')
-    throw new SourceError('refused', `${what}: ${JSON.stringify(path)} is no file and is not replaced`);
+    throw sourceErrors.refused(`${what}: ${JSON.stringify(path)} is no file and is not replaced`);
   return mode;
 }
 

@@ -2,7 +2,7 @@
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
 import type { GitUrl } from './git-url.ts';
@@ -114,16 +114,14 @@ async function sshVariables(
 /** ssh ignores a loose key almost silently, and does not check keys of other users at all. */
 async function refuseLooseKey(file: string): Promise<void> {
   const { mode } = await stat(file).catch((error: unknown) => {
-    throw new SourceError(
-      'unavailable',
+    throw sourceErrors.unavailable(
       `cannot read credentials.sshKeyFile: ${reasonOf(error)}; write the file, or name another one`,
       { cause: error },
     );
   });
   if ((mode & 0o077) === 0) return;
   const shown = (mode & 0o777).toString(8);
-  throw new SourceError(
-    'denied',
+  throw sourceErrors.denied(
     `credentials.sshKeyFile: ${file} has the mode ${shown}, so others may read the key; run chmod 600 ${file}`,
   );
 }
@@ -131,9 +129,6 @@ async function refuseLooseKey(file: string): Promise<void> {
 /** Quotes a path for an ssh option, where %% is a percent sign. */
 function quoted(path: string): string {
   if (/["\n\r\\]/.test(path))
-    throw new SourceError(
-      'refused',
-      `the path ${JSON.stringify(path)} holds a quote or a backslash, which ssh cannot read`,
-    );
+    throw sourceErrors.refused(`the path ${JSON.stringify(path)} holds a quote or a backslash, which ssh cannot read`);
   return `"${path.replaceAll('%', '%%')}"`;
 }

@@ -1,7 +1,7 @@
 // Runs git with an argument vector, its own environment, a time limit and bounded output; never through a shell.
 import { spawn } from 'node:child_process';
 import { confined } from '../../../../server/lib/confined.ts';
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 import { explainGit } from './explain-git.ts';
 
 export interface GitCall {
@@ -97,7 +97,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
     if (failure !== undefined) return;
     bytes += chunk.length;
     if (bytes > limit) {
-      if (call.cuts !== true) end(new SourceError('limit', `git ${verbOf(call)} wrote more than ${limit} bytes`));
+      if (call.cuts !== true) end(sourceErrors.limit(`git ${verbOf(call)} wrote more than ${limit} bytes`));
       return;
     }
     try {
@@ -167,8 +167,7 @@ function watching(watch: (() => Promise<void>) | undefined, end: (reason: unknow
 }
 
 const missingGit = (options: GitProgramOptions, cause: unknown): SourceError =>
-  new SourceError(
-    'unavailable',
+  sourceErrors.unavailable(
     `cannot read ${options.shown}: the program ${options.program ?? 'git'} is not installed; install the package git${
       options.isOwn === true ? '' : ', or use a source of kind archive or oci'
     }`,

@@ -1,7 +1,7 @@
 // A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { SourceError, type Checkout, type Source, type SourceChange, type SourceRevision } from '../source.ts';
+import { type Checkout, type Source, type SourceChange, type SourceRevision, sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { Checkouts } from '../files/checkouts.ts';
 import { folderPath } from '../files/entry-path.ts';
@@ -38,8 +38,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const wanted = wantedReference(settings);
   const path = folderPath(settings.path);
   if (path === undefined)
-    throw new SourceError(
-      'refused',
+    throw sourceErrors.refused(
       `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the repository`,
     );
   const limits = limitsOf(settings.limits);
@@ -135,7 +134,7 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
 
     async checkout(revision, signal): Promise<Checkout> {
       if (!isObjectId(revision))
-        throw new SourceError('not-found', `source ${name}: ${JSON.stringify(revision)} is no commit`);
+        throw sourceErrors.notFound(`source ${name}: ${JSON.stringify(revision)} is no commit`);
       const there = await checkouts.find(revision);
       if (there !== undefined) return { dir: there };
       return action('the checkout', signal, async (opened, limited) => {
@@ -212,7 +211,7 @@ async function findReference(
   const { refs } = await mirror.list({ patterns: [`refs/heads/${name}`, `refs/tags/${name}`] }, signal);
   const found =
     refs.find(({ ref }) => ref === `refs/heads/${name}`) ?? refs.find(({ ref }) => ref === `refs/tags/${name}`);
-  if (found === undefined) throw new SourceError('not-found', `${repository} has no branch and no tag ${name}`);
+  if (found === undefined) throw sourceErrors.notFound(`${repository} has no branch and no tag ${name}`);
   return { ref: found.ref, shown: name, object: found.object };
 }
 
@@ -226,8 +225,7 @@ async function refuseRewritten(mirror: Mirror, used: LastCommit, now: LastCommit
   const shown = now.ref.replace(/^refs\/(heads|tags)\//, '');
   const why = `${shown} ${how} (now ${now.commit.slice(0, 12)}, before ${used.commit.slice(0, 12)})`;
   const what = now.ref.startsWith('refs/tags/') ? 'tag' : 'branch';
-  throw new SourceError(
-    'refused',
+  throw sourceErrors.refused(
     `${why}, and history is linear; restore the ${what}, or write \`history: any\` to follow it`,
   );
 }
@@ -261,8 +259,7 @@ async function readUsed(file: string): Promise<LastCommit | undefined> {
       ? { commit, ref, url, ...(typeof rule === 'string' ? { rule } : {}) }
       : undefined;
   } catch (error) {
-    throw new SourceError(
-      'refused',
+    throw sourceErrors.refused(
       `${file}, which says which revision was used before, cannot be read; delete it to begin again`,
       { cause: error },
     );

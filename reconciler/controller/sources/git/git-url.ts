@@ -1,5 +1,5 @@
 // Decides which repository URLs are accepted, and how they are shown. Pure.
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 
 export interface GitUrl {
   /** The URL that git gets. */
@@ -66,7 +66,4 @@ function decodeSafely(path: string): string {
 
 /** Leaves out everything before an @, which may hold a password. */
 const invalid = (text: string, why: string): SourceError =>
-  new SourceError(
-    'refused',
-    `the URL ${JSON.stringify(text.replace(/^([^@]*[/:])?[^@/]*@/, '$1***@'))} is not used: ${why}`,
-  );
+  sourceErrors.refused(`the URL ${JSON.stringify(text.replace(/^([^@]*[/:])?[^@/]*@/, '$1***@'))} is not used: ${why}`);

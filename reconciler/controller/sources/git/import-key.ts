@@ -1,7 +1,7 @@
 // Imports a public key for signatures into the keyring of its source.
 import { confined } from '../../../../server/lib/confined.ts';
 import { GpgError, runGpg } from '../../../manifest/secrets/gpg.ts';
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 
 /** `home`: the keyring of one source. gpg parses an untrusted file, so it is confined; it needs sockets for its agent. */
 export async function importKey(
@@ -18,15 +18,12 @@ export async function importKey(
     throw error instanceof GpgError ? notStarted(error) : error;
   });
   if (code !== 0)
-    throw new SourceError(
-      'unavailable',
+    throw sourceErrors.unavailable(
       `a file of verify.gpg holds no public key that gpg can import: ${said.split('\n')[0] ?? ''}`,
     );
 }
 
 const notStarted = (cause: unknown): SourceError =>
-  new SourceError(
-    'unavailable',
-    'the program gpg, which checks signatures, cannot be started; install the package gnupg',
-    { cause },
-  );
+  sourceErrors.unavailable('the program gpg, which checks signatures, cannot be started; install the package gnupg', {
+    cause,
+  });

@@ -1,7 +1,7 @@
 // The bare repository of a source: lists references, fetches one, describes a commit.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DamagedCopyError, SourceError } from '../source.ts';
+import { DamagedCopyError, SourceError, sourceErrors } from '../source.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import type { GitReference, ReferenceRule, readListing } from './choose-reference.ts';
 import { readListing as parseListing } from './choose-reference.ts';
@@ -136,7 +136,7 @@ export class Mirror {
     await watch();
     const object = await this.#parse(incoming, signal);
     const commit = await this.#parse(`${incoming}^{commit}`, signal).catch(() => {
-      throw new SourceError('refused', `${this.#url.shown}: ${shown} does not name a commit`);
+      throw sourceErrors.refused(`${this.#url.shown}: ${shown} does not name a commit`);
     });
     return object === commit ? { commit } : { commit, tag: object };
   }
@@ -144,7 +144,7 @@ export class Mirror {
   async #parse(expression: string, signal: AbortSignal | undefined): Promise<string> {
     const { stdout } = await this.git({ args: ['rev-parse', '--verify', '--end-of-options', expression] }, signal);
     const id = stdout.toString('utf8').trim();
-    if (!isObjectId(id)) throw new SourceError('refused', `${this.#url.shown}: ${expression} is no object`);
+    if (!isObjectId(id)) throw sourceErrors.refused(`${this.#url.shown}: ${expression} is no object`);
     return id;
   }
 

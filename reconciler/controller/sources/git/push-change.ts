@@ -1,5 +1,5 @@
 // Commits changed files on top of a revision and pushes the commit, without a working tree.
-import { SourceError, type SourceChange } from '../source.ts';
+import { type SourceChange, sourceErrors } from '../source.ts';
 import { writeChangedTree, writeCommit } from './commit-files.ts';
 import type { GitCall } from './git-program.ts';
 import type { GitUrl } from './git-url.ts';
@@ -24,10 +24,9 @@ export async function pushChange(
 ): Promise<string> {
   const { change, what, followed } = request;
   const branch = change.branch ?? followed;
-  if (branch === undefined) throw new SourceError('refused', `${what} follows a tag: name the branch to push to`);
+  if (branch === undefined) throw sourceErrors.refused(`${what} follows a tag: name the branch to push to`);
   checkedRefName('branch', branch);
-  if (!isObjectId(change.base))
-    throw new SourceError('refused', `${what}: ${JSON.stringify(change.base)} is no commit`);
+  if (!isObjectId(change.base)) throw sourceErrors.refused(`${what}: ${JSON.stringify(change.base)} is no commit`);
   if (!(await mirror.has(change.base, signal)))
     await mirror.fetch({ ref: change.base, shown: change.base.slice(0, 12) }, signal);
   const git = (call: GitCall) => mirror.git(call, signal);
@@ -35,8 +34,7 @@ export async function pushChange(
   const tree = await writeChangedTree(git, { base: change.base, files, scratch: mirror.dir, what });
   const before = await branchTip(mirror, branch, signal);
   if (branch === followed && before !== change.base) {
-    throw new SourceError(
-      'conflict',
+    throw sourceErrors.conflict(
       `${what}: ${branch} has moved on from ${change.base.slice(0, 12)}; read the source again and repeat`,
     );
   }

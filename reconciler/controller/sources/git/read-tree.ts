@@ -1,5 +1,5 @@
 // Writes the files of a commit to a folder. Reads objects directly, so that no attribute, filter or hook of the repository takes effect.
-import { SourceError } from '../source.ts';
+import { SourceError, sourceErrors } from '../source.ts';
 import { Budget, type TreeLimits } from '../files/limits.ts';
 import { TreeWriter } from '../files/tree-writer.ts';
 import type { Mirror } from './mirror.ts';
@@ -30,8 +30,7 @@ export async function writeTree(
   const blobs = new Blobs(mirror, request, signal);
   for (const entry of entries) {
     if (entry.mode === '160000') {
-      throw new SourceError(
-        'refused',
+      throw sourceErrors.refused(
         `${request.what} holds the submodule ${JSON.stringify(entry.path)}: submodules are not fetched; copy the files, or narrow the source with path`,
       );
     }
@@ -55,7 +54,7 @@ async function listTree(mirror: Mirror, request: TreeRequest, signal: AbortSigna
       const line = rest.subarray(0, end).toString('utf8');
       rest = rest.subarray(end + 1);
       const match = /^([0-7]{6}) (blob|commit) ([0-9a-f]{40,64}) +([0-9]+|-)\t([^]*)$/.exec(line);
-      if (match === null) throw new SourceError('refused', `${what} holds an entry that cannot be read`);
+      if (match === null) throw sourceErrors.refused(`${what} holds an entry that cannot be read`);
       const [, mode = '', , object = '', size = '', name = ''] = match;
       budget.addFile(size === '-' ? 0 : Number(size));
       entries.push({ mode, object, path: name });
@@ -66,7 +65,7 @@ async function listTree(mirror: Mirror, request: TreeRequest, signal: AbortSigna
     .git({ args: ['ls-tree', '-r', '-l', '-z', '--full-tree', `${commit}:${path}`], onOutput, maxBytes }, signal)
     .catch((error: unknown) => {
       throw error instanceof SourceError && error.problem === 'not-found'
-        ? new SourceError('not-found', `${what} has no folder ${JSON.stringify(path)}`, { cause: error })
+        ? sourceErrors.notFound(`${what} has no folder ${JSON.stringify(path)}`, { cause: error })
         : error;
     });
   return entries;
@@ -103,7 +102,7 @@ class Blobs {
       const end = stdout.indexOf(10, at);
       const [id, type, size] = stdout.subarray(at, end).toString('utf8').split(' ');
       if (end < 0 || id !== object || type !== 'blob')
-        throw new SourceError('refused', `${this.#request.what}: the contents of ${JSON.stringify(path)} are missing`);
+        throw sourceErrors.refused(`${this.#request.what}: the contents of ${JSON.stringify(path)} are missing`);
       const length = Number(size);
       found.push(stdout.subarray(end + 1, end + 1 + length));
       at = end + 1 + length + 1;

@@ -1,5 +1,5 @@
 // Checks names of branches and tags: the rules of git check-ref-format, and no leading dash. Pure.
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 
 // eslint-disable-next-line no-control-regex
 const forbidden = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock(\/|$)|(^|\/)\./;
@@ -16,8 +16,7 @@ export function problemOfRefName(name: string): string | undefined {
 
 export function checkedRefName(what: 'branch' | 'tag' | 'reference', name: string): string {
   const problem = problemOfRefName(name);
-  if (problem !== undefined)
-    throw new SourceError('refused', `the ${what} ${JSON.stringify(name)} is not used: ${problem}`);
+  if (problem !== undefined) throw sourceErrors.refused(`the ${what} ${JSON.stringify(name)} is not used: ${problem}`);
   return name;
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SourceError, type Verification } from '../source.ts';
+import { type Verification, sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { importKey } from './import-key.ts';
 import type { FetchResult, Mirror } from './mirror.ts';
@@ -35,7 +35,7 @@ export async function verifySignature(
     // The name is part of what was signed: an old signed tag under a new name is refused.
     if ('by' in ofTag && (await nameOfTag(mirror, fetched.tag, signal)) === tagName) return ofTag;
   }
-  throw new SourceError('unverified', `${context.what} is not used: ${ofCommit.why}`);
+  throw sourceErrors.unverified(`${context.what} is not used: ${ofCommit.why}`);
 }
 
 interface KeyFiles {
@@ -79,7 +79,7 @@ async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortS
   const gpg = await read('verify.gpg', keys.gpg ?? []);
   const ssh = await read('verify.ssh', keys.ssh ?? []);
   if (gpg.length + ssh.length === 0)
-    throw new SourceError('unverified', `${context.what} is not used: verify names no keys; write gpg or ssh`);
+    throw sourceErrors.unverified(`${context.what} is not used: verify names no keys; write gpg or ssh`);
   const hash = createHash('sha256');
   for (const key of [...gpg, Buffer.from('\0'), ...ssh]) hash.update(createHash('sha256').update(key).digest());
   const folder = join(context.home, `keys-${hash.digest('hex').slice(0, 16)}`);
@@ -96,9 +96,7 @@ async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortS
 
 const readKeys = async (what: string, file: string): Promise<Buffer> =>
   readFile(file).catch((error: unknown) => {
-    throw new SourceError(
-      'unavailable',
-      `cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    throw sourceErrors.unavailable(`cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   });

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, EnvHttpProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
 import { readWhole } from '../../../../server/lib/shared/read-whole.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
 
@@ -31,7 +31,7 @@ export async function get(url: URL, download: Download, signal?: AbortSignal): P
     const init = { headers, redirect: 'manual' as const, dispatcher, ...(signal === undefined ? {} : { signal }) };
     const response = await fetch(at.href, init).catch((error: unknown) => {
       signal?.throwIfAborted();
-      throw new SourceError('unreachable', `${what}: ${at.host} cannot be reached: ${causeOf(error)}`, {
+      throw sourceErrors.unreachable(`${what}: ${at.host} cannot be reached: ${causeOf(error)}`, {
         cause: error,
       });
     });
@@ -41,8 +41,8 @@ export async function get(url: URL, download: Download, signal?: AbortSignal): P
     const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
     const isAllowed =
       next !== undefined && (next.protocol === 'https:' || (next.protocol === 'http:' && at.protocol === 'http:'));
-    if (!isAllowed) throw new SourceError('refused', `${what}: ${at.host} redirects to an address that is not https`);
-    if (hops === maxRedirects) throw new SourceError('refused', `${what}: more than ${maxRedirects} redirects`);
+    if (!isAllowed) throw sourceErrors.refused(`${what}: ${at.host} redirects to an address that is not https`);
+    if (hops === maxRedirects) throw sourceErrors.refused(`${what}: more than ${maxRedirects} redirects`);
     at = next;
   }
 }
@@ -54,10 +54,9 @@ async function checked(response: Response, { what, okStatuses, explain }: Downlo
   if (reason !== undefined) throw reason;
   await response.body?.cancel();
   if (status === 401 || status === 403)
-    throw new SourceError('denied', `${what}: ${at.host} refuses the credentials (${status}); check credentials`);
-  if (status === 404 || status === 410)
-    throw new SourceError('not-found', `${what}: ${at.host} does not have it (${status})`);
-  throw new SourceError('unreachable', `${what}: ${at.host} answered ${status}`);
+    throw sourceErrors.denied(`${what}: ${at.host} refuses the credentials (${status}); check credentials`);
+  if (status === 404 || status === 410) throw sourceErrors.notFound(`${what}: ${at.host} does not have it (${status})`);
+  throw sourceErrors.unreachable(`${what}: ${at.host} answered ${status}`);
 }
 
 const causeOf = (error: unknown): string =>
@@ -67,7 +66,7 @@ const causeOf = (error: unknown): string =>
 export const bodyText = (response: Response, maxBytes: number, what: string): Promise<Buffer> =>
   bounded((response.body ?? []) as AsyncIterable<Uint8Array>, maxBytes, what).catch((error: unknown) => {
     if (error instanceof SourceError) throw error;
-    throw new SourceError('unreachable', `${what}: the answer broke off: ${causeOf(error)}`, { cause: error });
+    throw sourceErrors.unreachable(`${what}: the answer broke off: ${causeOf(error)}`, { cause: error });
   });
 
 /** All chunks as one; more bytes are a `limit` problem. */
@@ -75,8 +74,7 @@ export const bounded = (
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
   what: string,
-): Promise<Buffer> =>
-  readWhole(chunks, maxBytes, () => new SourceError('limit', `${what} is longer than ${maxBytes} bytes`));
+): Promise<Buffer> => readWhole(chunks, maxBytes, () => sourceErrors.limit(`${what} is longer than ${maxBytes} bytes`));
 
 /** Connections of one action; close it at the end. */
 export async function dispatcherFor(
@@ -86,7 +84,7 @@ export async function dispatcherFor(
   const isProxied = ['https_proxy', 'HTTPS_PROXY', 'http_proxy'].some((name) => process.env[name] !== undefined);
   if (credentials?.caFile === undefined) return isProxied ? new EnvHttpProxyAgent() : new Agent();
   const ca = await readFile(absolute(credentials.caFile), 'utf8').catch((error: unknown) => {
-    throw new SourceError('unavailable', `cannot read credentials.caFile: ${reasonOf(error)}`, { cause: error });
+    throw sourceErrors.unavailable(`cannot read credentials.caFile: ${reasonOf(error)}`, { cause: error });
   });
   return isProxied ? new EnvHttpProxyAgent({ requestTls: { ca } }) : new Agent({ connect: { ca } });
 }

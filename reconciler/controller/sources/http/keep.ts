@@ -4,7 +4,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
-import { SourceError } from '../source.ts';
+import { SourceError, sourceErrors } from '../source.ts';
 
 export interface KeepRequest {
   readonly what: string;
@@ -43,7 +43,7 @@ export async function keep(
   }
   const digest = `sha256:${hash.digest('hex')}`;
   if (wanted !== undefined && digest !== wanted) {
-    throw new SourceError('unverified', `${what} is not used: its digest is ${digest}, and ${wanted} is wanted`);
+    throw sourceErrors.unverified(`${what} is not used: its digest is ${digest}, and ${wanted} is wanted`);
   }
   return digest;
 }

@@ -2,7 +2,7 @@
 // statements about the digest. Pure except for the readers that it gets.
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { SourceError } from '../source.ts';
+import { SourceError, sourceErrors } from '../source.ts';
 import type { Layer } from './oci-reference.ts';
 
 export interface CosignKey {
@@ -25,7 +25,7 @@ export function readCosignKey(name: string, pem: string): CosignKey {
   try {
     return { name, key: createPublicKey(pem) };
   } catch (error) {
-    throw new SourceError('unavailable', `${name} is no public key in PEM: ${reasonOf(error)}`, { cause: error });
+    throw sourceErrors.unavailable(`${name} is no public key in PEM: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -36,7 +36,7 @@ export async function signerOf(
   reader: SignatureReader,
   what: string,
 ): Promise<CosignKey> {
-  const unverified = (why: string): SourceError => new SourceError('unverified', `${what} is not used: ${why}`);
+  const unverified = (why: string): SourceError => sourceErrors.unverified(`${what} is not used: ${why}`);
   const tag = `${digest.replace(':', '-')}.sig`;
   const manifest = await reader.manifest(tag).catch((error: unknown) => {
     if (error instanceof SourceError && error.problem === 'not-found')

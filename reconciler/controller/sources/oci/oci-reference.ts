@@ -1,5 +1,5 @@
 // Parses references of OCI artefacts: REGISTRY/NAME:TAG, REGISTRY/NAME@DIGEST. Pure.
-import { SourceError } from '../source.ts';
+import { type SourceError, sourceErrors } from '../source.ts';
 
 export interface OciReference {
   readonly registry: string;
@@ -15,8 +15,7 @@ const pattern =
 export function readOciReference(text: string): OciReference {
   const match = text.length > 512 ? null : pattern.exec(text.replace(/^oci:\/\//, ''));
   if (match === null)
-    throw new SourceError(
-      'refused',
+    throw sourceErrors.refused(
       `${JSON.stringify(text.slice(0, 100))} is no reference such as registry.example.org/team/site:v1`,
     );
   const [, registry = '', repository = '', tag, digest] = match;
@@ -33,7 +32,7 @@ const maxLayers = 1000;
 
 /** The one layer of a manifest that is a packed file tree, as Flux and ORAS write it. */
 export function layerOf(text: string, what: string): Layer {
-  const refuse = (why: string): SourceError => new SourceError('refused', `${what} is no artefact with files: ${why}`);
+  const refuse = (why: string): SourceError => sourceErrors.refused(`${what} is no artefact with files: ${why}`);
   let manifest: unknown;
   try {
     manifest = JSON.parse(text);

@@ -5,7 +5,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { SourceError, type Source, type SourceRevision, type Verification } from '../source.ts';
+import { type Source, type SourceRevision, type Verification, sourceErrors } from '../source.ts';
 import type { OciSettings } from '../source-schema.ts';
 import type { SourceContext } from '../source-context.ts';
 import { unpack } from '../archive/unpack.ts';
@@ -21,7 +21,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
   const reference = readOciReference(settings.ref);
   const pinned = settings.digest ?? reference.digest;
   if (settings.digest !== undefined && reference.digest !== undefined && settings.digest !== reference.digest) {
-    throw new SourceError('refused', `source ${name}: ref and digest name different digests`);
+    throw sourceErrors.refused(`source ${name}: ref and digest name different digests`);
   }
   const shown = `${reference.registry}/${reference.repository}`;
   const { what, path, limits, folder, checkouts, action } = keptFiles(name, settings, context, {
@@ -75,8 +75,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
     const text = await registry.manifest(wanted, signal);
     const revision = `sha256:${createHash('sha256').update(text).digest('hex')}`;
     if (digest !== undefined && revision !== digest) {
-      throw new SourceError(
-        'unverified',
+      throw sourceErrors.unverified(
         `${what} is not used: the digest of its manifest is ${revision}, and ${digest} is wanted`,
       );
     }
@@ -122,12 +121,12 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
       const there = await checkouts.find(revision);
       if (there !== undefined) return { dir: there };
       if (!/^sha256:[0-9a-f]{64}$/.test(revision))
-        throw new SourceError('not-found', `${what}: ${JSON.stringify(revision)} is no digest`);
+        throw sourceErrors.notFound(`${what}: ${JSON.stringify(revision)} is no digest`);
       await action('the checkout', signal, (limited) =>
         withRegistry((registry) => fetchNow(registry, revision, revision, limited)),
       );
       const dir = await checkouts.find(revision);
-      if (dir === undefined) throw new SourceError('not-found', `${what} has no files of ${revision}`);
+      if (dir === undefined) throw sourceErrors.notFound(`${what} has no files of ${revision}`);
       return { dir };
     },
     keepOnly: (revisions) => checkouts.keepOnly(revisions),
@@ -138,5 +137,5 @@ const maxStatement = 64 * 1024;
 
 const readKey = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((error: unknown) => {
-    throw new SourceError('unavailable', `cannot read a key of verify.cosign: ${reasonOf(error)}`, { cause: error });
+    throw sourceErrors.unavailable(`cannot read a key of verify.cosign: ${reasonOf(error)}`, { cause: error });
   });

@@ -1,6 +1,6 @@
 // Downloads manifests and blobs from an OCI registry, with a token from the server that the registry names if it requires one.
 import type { Dispatcher, Response } from 'undici';
-import { SourceError } from '../source.ts';
+import { sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { authorizationOf, bodyText, get } from '../http/download.ts';
 import { readChallenge, type OciReference } from './oci-reference.ts';
@@ -48,7 +48,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     if (challenge === undefined) return own;
     const realm = URL.canParse(challenge.realm) ? new URL(challenge.realm) : undefined;
     if (realm === undefined || (realm.protocol !== 'https:' && !(options.isInsecure && realm.protocol === 'http:'))) {
-      throw new SourceError('refused', `${what}: the registry names a server of tokens that is not https`);
+      throw sourceErrors.refused(`${what}: the registry names a server of tokens that is not https`);
     }
     if (challenge.service !== undefined) realm.searchParams.set('service', challenge.service);
     realm.searchParams.set('scope', `repository:${repository}:pull`);
@@ -56,7 +56,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     const { token, access_token: other } = asObject(await bodyText(response, maxManifest, what));
     const text = typeof token === 'string' ? token : other;
     if (typeof text !== 'string' || /[^\u0021-\u007e]/.test(text))
-      throw new SourceError('denied', `${what}: ${realm.host} gave no token`);
+      throw sourceErrors.denied(`${what}: ${realm.host} gave no token`);
     return `Bearer ${text}`;
   };
   return {
