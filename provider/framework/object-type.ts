@@ -11,6 +11,9 @@ export type DraftOf<A extends Attributes> = { -readonly [Name in keyof A]: Plann
 /** Terraform stores it with the state and never shows it. */
 export type PrivateData = Record<string, string>;
 
+/** The key of private data for the version of the object under which the state was read. */
+export const versionKey = 'etag';
+
 /** The context of an operation. `C`: the provider's client. */
 export interface Context<C> {
   readonly client: C;

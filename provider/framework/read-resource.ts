@@ -1,6 +1,6 @@
 // Refreshes an object: returns its current state on the server, or null if the object is gone.
 import { withNullEntries, withoutNullEntries } from './null-entries.ts';
-import type { PrivateData } from './object-type.ts';
+import { versionKey, type PrivateData } from './object-type.ts';
 import { begin, type ResourceDeps } from './operation.ts';
 import type { ReadResult } from './results.ts';
 import { timeoutMs } from './timeouts.ts';
@@ -17,9 +17,8 @@ export async function readResource<C>(
   try {
     const read = await resource.read(withoutNullEntries(attributes, state), begun.context);
     const found = read === null ? null : withNullEntries(attributes, { ...state, ...(read as ValueMap) }, state);
-    // Objects from a list have no ETag: the former one still belongs to the same state.
     const isSame = found !== null && equalValues(found, state);
-    const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
+    const kept = isSame ? withFormerVersion(begun.context.privateData, privateData) : begun.context.privateData;
     return { state: found, privateData: kept, diagnostics: begun.diagnostics };
   } catch (error) {
     begun.fail(`read ${resource.typeName}`, error);
@@ -27,4 +26,13 @@ export async function readResource<C>(
   } finally {
     begun.end();
   }
+}
+
+/**
+ * The same state keeps its version: other resources may have changed other parts of the object, and Terraform counts other private data as a
+ * change (plan -refresh-only -detailed-exitcode). A write compares the object where the version is another one.
+ */
+function withFormerVersion(read: PrivateData, former: PrivateData): PrivateData {
+  const version = former[versionKey];
+  return { ...former, ...read, ...(version === undefined ? {} : { [versionKey]: version }) };
 }

@@ -140,9 +140,10 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
     attributes: small,
     identity: ['name'],
     importing: { doc, example: 'a', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
-    async read({ name }, { client }) {
+    async read({ name }, { client, privateData }) {
       if (client.unreadable === true) throw new Error('nobody answers');
       const found = client.live.get(name);
+      privateData['etag'] = `version of ${found?.note}`;
       return found === undefined ? null : { note: found.note, born: 'now' };
     },
     async create({ planned }, { client, mayExist, signal }) {
@@ -301,6 +302,15 @@ describe('other calls', () => {
       timeouts: null,
     });
     expect(server.import('toy_thing', { identity: { name: 'c' } }).state).toMatchObject({ name: 'c' });
+  });
+
+  test('A refresh that finds the same state keeps its version, so that Terraform sees no change', async () => {
+    const { toy, server } = await toyWith();
+    toy.live.set('a', { note: 'x' });
+    const read = async (note: string, etag: string) =>
+      (await server.read('toy_thing', { ...wanted(note), born: 'now' }, { etag, other: 'kept' })).privateData;
+    expect(await read('x', 'former')).toEqual({ etag: 'former', other: 'kept' });
+    expect(await read('y', 'former')).toEqual({ etag: 'version of x', other: 'kept' });
   });
 
   test('A provider without configuration does nothing, and the state stays', async () => {

@@ -12,7 +12,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
-import type { Context, CreateContext, PrivateData } from '../../framework/object-type.ts';
+import { versionKey, type Context, type CreateContext, type PrivateData } from '../../framework/object-type.ts';
 import { equalValues, type Value } from '../../framework/value.ts';
 
 const attempts = 5;
@@ -131,8 +131,8 @@ export async function performDelete<T>(context: Context<Link>, begin: () => Prom
 
 /** Saves the ETag under which the state was read; clears it when the object came from a list. */
 export function keepEtag(privateData: PrivateData, seen: { readonly etag?: string }): void {
-  if (seen.etag === undefined) delete privateData['etag'];
-  else privateData['etag'] = seen.etag;
+  if (seen.etag === undefined) delete privateData[versionKey];
+  else privateData[versionKey] = seen.etag;
 }
 
 export interface Edit<O, B> {
@@ -152,7 +152,7 @@ export async function edit<O, B>(
 ): Promise<O> {
   for (let attempt = 1; ; attempt += 1) {
     const { metadata: live, etag } = await get();
-    const isAsPlanned = etag !== undefined && etag === context.privateData['etag'];
+    const isAsPlanned = etag !== undefined && etag === context.privateData[versionKey];
     const changed = isAsPlanned ? [] : changedSince(live);
     if (changed.length > 0) throw changedSincePlan(what, changed);
     try {

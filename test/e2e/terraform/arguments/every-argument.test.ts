@@ -264,9 +264,12 @@ describe.skipIf(missing !== undefined)('every argument', () => {
   };
   /** A refresh rewrites nothing either. */
   const expectSettled = async (): Promise<void> => {
-    await world.terraform.expectNoChanges();
+    const { terraform } = world;
+    await terraform.expectNoChanges();
     const before = attributes();
-    await world.terraform.apply('-refresh-only');
+    const { changes, output } = await terraform.plan('-refresh-only');
+    expect(changes, output).toBe(false);
+    await terraform.apply('-refresh-only');
     expect(attributes()).toEqual(before);
   };
   /** What the server has, without what Terraform notes there and without times of use. */
