@@ -391,15 +391,31 @@ resource "gantry_storage_pool" "p" {
   });
 
   test('Values that are known only after apply are validated at the apply', async () => {
-    terraform.write(`${stack}
+    const late = (memory: string, files: number): string => `${stack}
 resource "terraform_data" "late" {
-  input = "64MiB"
+  input = { memory = "${memory}", files = "${files}" }
 }
-${container('config = { "limits.memory" = terraform_data.late.output }\n  description = terraform_data.late.id')}
-`);
-    await terraform.apply();
-    expect((await daemon.get('/1.0/containers/web1')).config['limits.memory']).toBe('64MiB');
-    await terraform.expectNoChanges();
+${container(`config = {
+    "limits.memory"        = terraform_data.late.output.memory
+    "limits.kernel.nofile" = terraform_data.late.output.files
+  }
+  description = terraform_data.late.id`)}
+`;
+    terraform.write(late('64MiB', 1024));
+    await terraform.settle();
+    const before = await daemon.get('/1.0/containers/web1');
+    expect(before.config['limits.memory']).toBe('64MiB');
+    // A change of one entry of the map, and then of one that restarts the container.
+    terraform.write(late('32MiB', 1024));
+    await terraform.settle();
+    terraform.write(late('32MiB', 2048));
+    await terraform.settle();
+    const after = await daemon.get('/1.0/containers/web1');
+    expect(after).toMatchObject({
+      status: 'Running',
+      config: { 'limits.memory': '32MiB', 'limits.kernel.nofile': '2048' },
+    });
+    expect(after.last_used_at).not.toBe(before.last_used_at);
   });
 
   test('An unreachable daemon is an error that names its address', async () => {
