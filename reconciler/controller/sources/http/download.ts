@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent, EnvHttpProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
 import { readWhole } from '../../../../server/lib/shared/read-whole.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
-import { type SourceError, sourceErrors } from '../source.ts';
+import { SourceError, sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
 
