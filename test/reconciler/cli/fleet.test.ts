@@ -17,9 +17,19 @@ afterEach(async () => {
   daemons = [];
 });
 
-async function start(count: number): Promise<readonly TestDaemon[]> {
+type Daemons = readonly [TestDaemon, TestDaemon, TestDaemon];
+/** As many daemons as hosts; the types promise three. */
+async function start(count: number): Promise<Daemons> {
   for (let index = 0; index < count; index += 1) daemons.push(await makeDaemon());
-  return daemons;
+  return daemons as unknown as Daemons;
+}
+
+/** The same, in the hosts file, with manifests for them. */
+async function startFleet(count: number, manifests = stack): Promise<Daemons> {
+  const started = await start(count);
+  writeHosts(daemons.map(addressOf));
+  write('stack.yaml', manifests);
+  return started;
 }
 
 const write = (file: string, text: string): void => writeFileSync(join(dir, file), text);
@@ -76,10 +86,7 @@ const profiles = async (daemon: TestDaemon): Promise<readonly string[]> =>
 
 describe('a fleet', () => {
   test('Each host gets its documents and variables, and a second plan is empty', async () => {
-    const [web1, web2, db1] = await start(3);
-    if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', stack);
+    const [, web2, db1] = await startFleet(3);
     expect((await cli(['validate', '-f', join(dir, 'stack.yaml'), '--hosts', join(dir, 'hosts.yaml')])).stdout).toBe(
       'Valid: 2 documents for web1\nValid: 2 documents for web2\nValid: 2 documents for db1\n',
     );
@@ -151,7 +158,6 @@ describe('a fleet', () => {
 
   test('A plan keeps the order of the hosts file when the first host answers last', async () => {
     const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
     onTestFinished(() => slow());
     writeHosts([`unix://${join(dir, 'slow.socket')}`, addressOf(db1)]);
@@ -162,10 +168,7 @@ describe('a fleet', () => {
   });
 
   test('A fleet plan is saved, reviewed, and applied exactly as it is, or refused', async () => {
-    const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', stack);
+    const [web1, db1] = await startFleet(2);
     const file = join(dir, 'fleet.plan');
     const kept = await gantry('plan', ['--out', file]);
     expect(kept.code, kept.stderr).toBe(0);
@@ -197,10 +200,7 @@ describe('a fleet', () => {
 
 describe('one host of several', () => {
   test('Verbs for one host use its variables, and its lock, guards and left-overs are separate', async () => {
-    const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', stack);
+    const [web1, db1] = await startFleet(2);
     const set = ['--set', 'shop'];
     const diff = await gantry('diff', ['--host', 'db1']);
     expect([diff.code, diff.stdout]).toEqual([1, expect.stringContaining('rank 2 of db1')]);
@@ -230,19 +230,17 @@ describe('one host of several', () => {
 describe('a failed host', () => {
   test('An unreachable host stops the run before it begins, or only itself with --keep-going', async () => {
     const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts([addressOf(web1), `unix://${dir}/nobody.socket`, addressOf(db1)]);
     write('stack.yaml', stack);
     const plan = await gantry('plan');
-    expect([plan.code, plan.stdout]).toEqual([7, expect.stringMatching(/^web2 +unreachable: /m)]);
-    expect(plan.stdout).toContain('1 unreachable');
+    expect([plan.code, plan.stdout]).toEqual([7, expect.stringMatching(/^web2 +unreachable: [^]*1 unreachable/m)]);
     const stopped = await gantry('apply', ['-y']);
     expect(stopped.code).toBe(7);
     expect(stopped.stdout).toContain('Apply incomplete: 0 of 3 hosts done; failed: web2; not started: web1, db1.');
     expect(await profiles(web1)).toEqual([]);
     const onward = await gantry('apply', ['-y', '--keep-going', '--batch', '100%']);
-    expect(onward.code).toBe(7);
-    expect(onward.stdout).toContain('Apply incomplete: 2 of 3 hosts done; failed: web2.');
+    const done = expect.stringContaining('2 of 3 hosts done; failed: web2.');
+    expect([onward.code, onward.stdout]).toEqual([7, done]);
     expect(await profiles(db1)).toEqual(['common', 'store']);
     for (const verb of ['status', 'drift']) {
       const run = await gantry(verb);
@@ -259,20 +257,14 @@ manage: { hosts: web2 }
 `;
 
   test('A failed host stops the batches after its own, and the other hosts of its batch finish', async () => {
-    const [web1, web2, db1] = await start(3);
-    if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', failing);
+    const [web1, web2, db1] = await startFleet(3, failing);
     const run = await gantry('apply', ['-y', '--batch', '2']);
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('web2 | storage_pool/failing: Creation failed');
     expect(run.stdout).toContain('Apply incomplete: 1 of 3 hosts done; failed: web2; not started: db1.');
     expect(run.stdout).toMatch(/^web2 +failed +2 /m);
-    expect([await profiles(web1), await profiles(web2), await profiles(db1)]).toEqual([
-      ['common', 'front'],
-      ['common', 'front'],
-      [],
-    ]);
+    for (const web of [web1, web2]) expect(await profiles(web)).toEqual(['common', 'front']);
+    expect(await profiles(db1)).toEqual([]);
     const canary = await gantry('apply', ['-y', '--canary', 'web2', '--json']);
     expect(canary.code).toBe(1);
     expect(JSON.parse(canary.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
@@ -301,16 +293,12 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
   };
 
   test('A host that dies during the run is reported as unreachable, and the next hosts stay untouched', async () => {
-    const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', waiting);
+    const [web1, db1] = await startFleet(2, waiting);
     const running = gantry('apply', ['-y', '--timeout', '90s']);
     await until(isWaiting(web1));
     await web1.stop();
     const run = await running;
-    expect([run.code, run.stdout]).toEqual([7, expect.stringMatching(/^web1 +unreachable/m)]);
-    expect(run.stdout).toContain('not started: db1.');
+    expect([run.code, run.stdout]).toEqual([7, expect.stringMatching(/^web1 +unreachable[^]*not started: db1\./m)]);
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
     await web1.restart();
     write('stack.yaml', waiting.replace(/manage.*\n/, ''));
@@ -320,10 +308,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
   });
 
   test('Running hosts finish after Ctrl-C, and no other host begins', async () => {
-    const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
-    writeHosts(daemons.map(addressOf));
-    write('stack.yaml', waiting);
+    const [web1, db1] = await startFleet(2, waiting);
     let interrupt = (): void => {};
     const running = gantry('apply', ['-y'], { interrupts: (now) => (interrupt = now) });
     await until(isWaiting(web1));
@@ -332,30 +317,25 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     const run = await running;
     expect(run.code).toBe(130);
     expect(run.stderr.match(/Interrupted: finishing/g)).toHaveLength(1);
-    expect(run.stdout).toMatch(/^web1 +interrupted/m);
-    expect(run.stdout).toContain('not started: db1.');
+    expect(run.stdout).toMatch(/^web1 +interrupted[^]*not started: db1\./m);
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
   });
 
   test('A host that never answers is named when the time is over', async () => {
     const [web1] = await start(1);
-    if (web1 === undefined) throw new Error('a daemon was started');
     const mute = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => mute.listen(join(dir, 'mute.socket'), resolve));
     onTestFinished(() => new Promise<void>((resolve) => mute.close(() => resolve())));
     writeHosts([addressOf(web1), `unix://${dir}/mute.socket`]);
     write('stack.yaml', stack);
     const run = await gantry('apply', ['-y', '--timeout', '3s']);
-    expect([run.code, run.stderr]).toEqual([
-      1,
-      expect.stringMatching(/longer than --timeout 3s; no answer from: .*db1/),
-    ]);
+    const late = /longer than --timeout 3s; no answer from: .*db1/;
+    expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(late)]);
     expect(await profiles(web1)).toEqual([]);
   });
 
   test('A slow host does not delay the others of its batch', async () => {
     const [web1, db1] = await start(2);
-    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
     onTestFinished(() => slow());
     writeHosts([`unix://${dir}/slow.socket`, addressOf(db1)]);
@@ -490,34 +470,21 @@ hosts:
       const { code, stderr } = await gantry('plan', argv);
       return [code, stderr];
     };
-    expect(await tell(['--host', 'wbe1'])).toEqual([
-      64,
-      expect.stringContaining('there is no host wbe1 (did you mean web1?)'),
-    ]);
-    expect(await tell(['--host', '@web'])).toEqual([
-      64,
-      expect.stringContaining('there is no group web (did you mean webs?)'),
-    ]);
-    expect(await tell(['--host', 'role=cache'])).toEqual([
-      1,
-      expect.stringContaining('matches no host: the labels are env=prod'),
-    ]);
-    expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is not a condition on a label')]);
-    expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('cannot be used together')]);
+    for (const [argv, code, text] of [
+      [['--host', 'wbe1'], 64, 'there is no host wbe1 (did you mean web1?)'],
+      [['--host', '@web'], 64, 'there is no group web (did you mean webs?)'],
+      [['--host', 'role=cache'], 1, 'matches no host: the labels are env=prod'],
+      [['-l', 'role in web'], 64, 'is not a condition on a label'],
+      [['--embedded', dir], 64, 'cannot be used together'],
+    ] as const)
+      expect(await tell(argv)).toEqual([code, expect.stringContaining(text)]);
     const adopt = await gantry('adopt', ['--all']);
-    expect([adopt.code, adopt.stderr]).toEqual([
-      64,
-      expect.stringContaining('gantry adopt works on one host: select it with --host'),
-    ]);
-    for (const flag of [
-      ['--batch', '0'],
-      ['--batch', '150%'],
-      ['--batch', 'x'],
-      ['--canary', '0'],
-    ])
-      expect((await gantry('apply', ['-y', ...flag])).code, flag.join(' ')).toBe(64);
-    const alone = await cli(['apply', '-y', '-f', join(dir, 'stack.yaml'), '--host', 'unix:///a', '--batch', '2']);
-    expect([alone.code, alone.stderr]).toEqual([64, expect.stringContaining('--batch is for several hosts')]);
+    const alone = 'gantry adopt works on one host: select it with --host';
+    expect([adopt.code, adopt.stderr]).toEqual([64, expect.stringContaining(alone)]);
+    for (const flag of ['--batch=0', '--batch=150%', '--batch=x', '--canary=0'])
+      expect((await gantry('apply', ['-y', flag])).code, flag).toBe(64);
+    const batch = await cli(['apply', '-y', '-f', join(dir, 'stack.yaml'), '--host', 'unix:///a', '--batch', '2']);
+    expect([batch.code, batch.stderr]).toEqual([64, expect.stringContaining('--batch is for several hosts')]);
     const single = await cli(['validate', '-f', join(dir, 'stack.yaml')]);
     expect([single.code, single.stderr]).toEqual([1, expect.stringContaining('give them with --hosts FILE')]);
     write('stack.yaml', 'kind: profile\nname: a\ndescription: $NOPE\nmanage: { hosts: [web9, "a b"] }\n');

@@ -32,6 +32,8 @@ const apply = (path: string, ...flags: readonly string[]): Promise<CliRun> => ru
 const profile = (config: string): string => `kind: profile\nname: web\nconfig: {${config}}\n`;
 const container = (config: string, manage = '{}'): string =>
   `kind: container\nname: c1\nsource: {type: none}\nconfig: {${config}}\nmanage: ${manage}\n`;
+const lockKey = 'user.gantry.lock.default';
+const lockAs = (lock: object): void => void (here.world.config[lockKey] = JSON.stringify(lock));
 const configOf = (kind: 'profile' | 'container', name: string): Record<string, string> =>
   here.world.objects[kind].get(name)?.['config'] as Record<string, string>;
 
@@ -140,14 +142,8 @@ describe('prune', () => {
 
   test('A share of a set is at least one object, so that the last of a small set can be pruned', async () => {
     await apply(here.manifest('kind: profile\nname: one\n---\nkind: profile\nname: two\n'), '--set', 'site');
-    const less = await apply(
-      here.manifest('kind: profile\nname: one\n'),
-      '--set',
-      'site',
-      '--prune',
-      '--prune-limit',
-      '20%',
-    );
+    const limited = ['--set', 'site', '--prune', '--prune-limit', '20%'];
+    const less = await apply(here.manifest('kind: profile\nname: one\n'), ...limited);
     expect(less.code).toBe(0);
     expect([...here.world.objects.profile.keys()]).toEqual(['default', 'one']);
   });
@@ -217,11 +213,8 @@ describe('a run that dies', () => {
     const [name = ''] = readdirSync(runs);
     const text = readFileSync(join(runs, name), 'utf8');
     expect(text).not.toContain('S3CR3T');
-    const types = text
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { type: string }).type);
-    expect(types).toEqual(['run', 'start', 'done', 'end']);
+    const lines = text.trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['run', 'start', 'done', 'end']);
   });
 
   test('The journal has the begin of a step at once and its end soon after, in their order', async () => {
@@ -265,43 +258,37 @@ describe('the lock of a set', () => {
     expect((await run(['force-unlock', 'abc'])).code).toBe(64);
     expect((await run(['force-unlock', id])).code).toBe(0);
     expect((await apply(file, '--set', 'other')).code).toBe(0);
-    expect(here.world.config['user.gantry.lock.default']).toBeUndefined();
+    expect(here.world.config[lockKey]).toBeUndefined();
   });
 
   test('The lock of a dead process on this machine is free; one of another machine must be overdue and not renewed', async () => {
     const dead = { ...newLock('aaa', Date.now(), 60_000), pid: 999_999_999 };
     expect(isAbandoned(dead)).toBe(true);
     expect(isAbandoned({ ...newLock('aaa', Date.now(), 60_000), pid: process.ppid })).toBe(true);
-    here.world.config['user.gantry.lock.default'] = JSON.stringify(dead);
+    lockAs(dead);
     expect((await carryOut(profile('user.a: 1'))).failures).toEqual([]);
     // On another machine, whose clock is an hour behind.
     const elsewhere = { ...newLock('bbb', Date.now() - 3_600_000, 60_000), boot: 'another' };
-    here.world.config['user.gantry.lock.default'] = JSON.stringify(elsewhere);
+    lockAs(elsewhere);
     let nowMs = Date.now();
     let looks = 0;
     const pause = async (ms: number): Promise<void> => {
       nowMs += ms;
       looks += 1;
       // The holder lives: it renews its lock for a while.
-      if (looks < 30) here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...elsewhere, beat: looks });
+      if (looks < 30) lockAs({ ...elsewhere, beat: looks });
     };
-    expect(
-      (await carryOut(profile('user.a: 2'), { pause, nowMs: () => nowMs, steadyMs: () => nowMs })).failures,
-    ).toEqual([]);
+    const clocks = { pause, nowMs: () => nowMs, steadyMs: () => nowMs };
+    expect((await carryOut(profile('user.a: 2'), clocks)).failures).toEqual([]);
     expect(looks).toBeGreaterThan(30);
-    here.world.config['user.gantry.lock.default'] = JSON.stringify({
-      ...elsewhere,
-      expires: new Date(nowMs + 60_000).toISOString(),
-    });
+    lockAs({ ...elsewhere, expires: new Date(nowMs + 60_000).toISOString() });
     await expect(carryOut(profile('user.a: 3'), { nowMs: () => nowMs })).rejects.toBeInstanceOf(LockedError);
     expect(configOf('profile', 'web')['user.a']).toBe('2');
   });
 
   test('A lock whose holder had its clock ahead is free once nobody renewed it for a whole TTL', async () => {
     const ahead = { ...newLock('ccc', Date.now() + 3_600_000, 60_000), boot: 'another' };
-    const lockWith = (more: object): void => {
-      here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...ahead, ...more });
-    };
+    const lockWith = (more: object): void => lockAs({ ...ahead, ...more });
     const startMs = Date.now();
     let nowMs = startMs;
     let beat = 0;
@@ -318,15 +305,13 @@ describe('the lock of a set', () => {
     // A holder that lives keeps its lock, and so does a person.
     isAlive = true;
     lockWith({});
-    await expect(carryOut(profile('user.a: 2'), clocks)).rejects.toBeInstanceOf(LockedError);
-    await expect(carryOut(profile('user.a: 2'), { ...clocks, lockTimeoutMs: 300_000 })).rejects.toBeInstanceOf(
-      LockedError,
-    );
+    const isRefused = async (more: object): Promise<void> =>
+      expect(carryOut(profile('user.a: 2'), { ...clocks, ...more })).rejects.toBeInstanceOf(LockedError);
+    await isRefused({});
+    await isRefused({ lockTimeoutMs: 300_000 });
     isAlive = false;
     lockWith({ reason: 'maintenance' });
-    await expect(carryOut(profile('user.a: 2'), { ...clocks, lockTimeoutMs: 300_000 })).rejects.toBeInstanceOf(
-      LockedError,
-    );
+    await isRefused({ lockTimeoutMs: 300_000 });
     expect(configOf('profile', 'web')['user.a']).toBe('1');
   });
 
@@ -340,7 +325,7 @@ describe('the lock of a set', () => {
         nowMs += ms;
         const beat = Math.floor((nowMs - Date.parse(held.at)) / renewalMs);
         const expires = new Date(Date.parse(held.at) + beat * renewalMs + 60_000).toISOString();
-        here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...held, beat, expires });
+        lockAs({ ...held, beat, expires });
       };
       await pause(0);
       const clocks = { pause, nowMs: () => nowMs, steadyMs: () => nowMs, ttlMs: 9_000, lockTimeoutMs };
@@ -389,9 +374,7 @@ describe('the lock of a set', () => {
       const next = runOf(other, Object.hasOwn(world.config, 'user.gantry.set.default') ? 0 : 1);
       expect(await begin(next)).toBe(true);
       await next.finish(undefined);
-      expect(world.objects.profile.get('gantry-notes')?.['config'] ?? {}).not.toHaveProperty(
-        'user.gantry.lock.default',
-      );
+      expect(world.objects.profile.get('gantry-notes')?.['config'] ?? {}).not.toHaveProperty(lockKey);
     }
   });
 
@@ -412,7 +395,7 @@ describe('the lock of a set', () => {
     const setRun = new SetRun({ ...made.owner, ...deps, runs: made.runs, ttlMs: 300 });
     const other = JSON.stringify(newLock('another run', Date.now(), 60_000));
     const beforeStep = async (): Promise<void> => {
-      here.world.config['user.gantry.lock.default'] = other;
+      here.world.config[lockKey] = other;
       await until(() => setRun.isTaken);
     };
     const common = { client, emit: () => {}, pause: noPause, run: setRun, parallelism: 1 };
@@ -423,7 +406,7 @@ describe('the lock of a set', () => {
     ]);
     expect([...here.world.objects.profile.keys()]).toEqual(['default']);
     // The lock belongs to the other run.
-    expect(here.world.config['user.gantry.lock.default']).toBe(other);
+    expect(here.world.config[lockKey]).toBe(other);
     expect(warnings.join()).toContain('could not be renewed: another run took the lock');
   });
 
