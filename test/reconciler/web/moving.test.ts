@@ -1,9 +1,9 @@
-// The list and the graph of a set while objects come and go: what the keyboard has chosen stays chosen.
+// Lists and the graph while objects come and go, and when there are many: what the keyboard has chosen stays chosen.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ObjectSummary } from '../../../reconciler/controller/contract/index.ts';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
-import { PageHarness, type Visit } from '../../support/page/visit.ts';
+import { axeFindings, PageHarness, type Visit } from '../../support/page/visit.ts';
 import { smallWorld } from '../../support/page/worlds.ts';
 import { until } from '../../support/until.ts';
 
@@ -14,8 +14,8 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
   beforeAll(async () => (harness = await PageHarness.start()));
   afterAll(() => harness?.end());
 
-  async function visit(place: string): Promise<Visit> {
-    const made = await harness.visit(smallWorld(), { place });
+  async function visit(place: string, world = smallWorld()): Promise<Visit> {
+    const made = await harness.visit(world, { place });
     onTestFinished(() => made.close());
     await made.page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
     return made;
@@ -60,5 +60,23 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
     server.emit({ type: 'object', set: 'web', object: first('node01') });
     await until(async () => (await page.locator('.virtual-row').count()) === count + 1);
     expect([await active.textContent(), complaints]).toEqual([before, []]);
+  });
+
+  test('a host with many containers shows the first hundred, and a search finds the others', async () => {
+    const world = smallWorld();
+    const [running] = world.containers;
+    if (running === undefined) throw new Error('the world has no container');
+    for (let at = 1; at <= 150; at += 1) world.containers.push({ ...running, name: `many${at}` });
+    const { page, complaints } = await visit('#/hosts/node01', world);
+    await page.getByText(/^The first 100 of \d+ containers: search for the others$/).waitFor();
+    const names = page.locator('[aria-labelledby="containers-title"] td a.name');
+    expect(await names.count()).toBe(100);
+    await page.keyboard.press('/');
+    await page.keyboard.type('many150');
+    await until(async () => (await names.allTextContents()).join() === 'many150');
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.type(' none');
+    await page.getByText(/^0 of \d+ containers$/).waitFor();
+    expect(complaints).toEqual([]);
   });
 });

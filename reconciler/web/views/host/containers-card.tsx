@@ -1,4 +1,5 @@
 // The containers of a host with their usage, and buttons for each.
+import { useState } from 'preact/hooks';
 import { Card, Columns } from '../../parts/card.tsx';
 import { useContainers } from '../../data/containers.ts';
 import { bytesText, cpuText, ratesOf, type Samples } from '../../data/figures.ts';
@@ -12,8 +13,11 @@ import type { ContainerView } from '../../../controller/contract/index.ts';
 export function ContainersCard({ host }: { readonly host: string }) {
   const isOn = canUseConsole.value;
   const { list, error, samples } = useContainers(host, undefined, isOn);
+  const [words, setWords] = useState('');
   if (!isOn) return null;
-  const sorted = [...(list?.containers ?? [])].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const all = list?.containers ?? [];
+  const found = matching(all, words);
+  const shown = found.slice(0, maxRows);
   return (
     <Card id="containers-title" title="Containers" count={list?.containers.length}>
       {error !== undefined && (
@@ -23,11 +27,28 @@ export function ContainersCard({ host }: { readonly host: string }) {
       )}
       {list === undefined && error === undefined && <Bones rows={3} label="Loading containers" />}
       {list?.containers.length === 0 && <Empty title="The host has no containers" />}
-      {sorted.length > 0 && (
+      {all.length > fewRows && (
+        <div class="pad list-tools">
+          <label class="field">
+            <span class="hidden">Search containers</span>
+            <input
+              class="input"
+              type="search"
+              placeholder="Search names, addresses   /"
+              value={words}
+              onInput={(event) => setWords(event.currentTarget.value)}
+            />
+          </label>
+          <p class="soft small" role="status">
+            {countText(shown.length, found.length, all.length)}
+          </p>
+        </div>
+      )}
+      {shown.length > 0 && (
         <table class="table stacks">
           <Columns names={['Status', 'Container', 'CPU', 'Memory', 'Snapshots', 'Do']} />
           <tbody>
-            {sorted.map((one) => (
+            {shown.map((one) => (
               <Row key={one.name} host={host} one={one} samples={samples.get(one.name) ?? []} />
             ))}
           </tbody>
@@ -35,6 +56,27 @@ export function ContainersCard({ host }: { readonly host: string }) {
       )}
     </Card>
   );
+}
+
+/** Every update draws all rows. */
+const maxRows = 100;
+const fewRows = 20;
+const byName = new Intl.Collator('en', { numeric: true });
+
+function matching(all: readonly ContainerView[], words: string): readonly ContainerView[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  return all
+    .filter(({ name, addresses, description }) => {
+      const text = [name, ...addresses, description].join(' ').toLowerCase();
+      return wanted.every((word) => text.includes(word));
+    })
+    .sort((a, b) => byName.compare(a.name, b.name));
+}
+
+function countText(shown: number, found: number, all: number): string {
+  const [some, matches, whole] = [shown, found, all].map((count) => count.toLocaleString('en'));
+  if (shown < found) return `The first ${some} of ${matches} containers: search for the others`;
+  return found < all ? `${matches} of ${whole} containers` : `${whole} containers`;
 }
 
 interface RowProps {

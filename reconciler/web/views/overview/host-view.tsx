@@ -61,7 +61,7 @@ export function HostView({ name }: { readonly name: string }) {
         )}
       </Card>
       {host.warnings !== undefined && host.warnings.length > 0 && <Warnings warnings={host.warnings} />}
-      <ContainersCard host={name} />
+      <ContainersCard key={name} host={name} />
     </>
   );
 }
