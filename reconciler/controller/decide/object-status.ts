@@ -108,7 +108,8 @@ export function changedObjects(
 ): { readonly changed: readonly ObjectSummary[]; readonly gone: readonly ObjectSummary[] } {
   const changed = [...after.values()].filter((one) => {
     const known = before.get(one.address);
-    return known === undefined || known.status !== one.status || known.message !== one.message;
+    if (known?.status !== one.status || known.message !== one.message) return true;
+    return known.dependsOn.join() !== one.dependsOn.join();
   });
   return { changed, gone: [...before.values()].filter(({ address }) => !after.has(address)) };
 }

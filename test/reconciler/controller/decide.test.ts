@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
 import type { SetConfig, Window } from '../../../reconciler/controller/config/config.ts';
+import type { ObjectSummary } from '../../../reconciler/controller/contract/index.ts';
 import { DriftRules } from '../../../reconciler/controller/decide/drift-rules.ts';
 import { verdictOn, type HostFacts } from '../../../reconciler/controller/decide/host-verdict.ts';
+import { changedObjects } from '../../../reconciler/controller/decide/object-status.ts';
 import { retryPauseMs } from '../../../reconciler/controller/decide/retry.ts';
 import { batchesOf, batchVerdict } from '../../../reconciler/controller/decide/rollout.ts';
 import { dependentsOf, whyHostWaits } from '../../../reconciler/controller/decide/set-dependencies.ts';
@@ -266,4 +268,14 @@ test('hosts with equal documents share them, and a host variable separates them'
   expect(two).toBe(one);
   expect(three?.text).not.toBe(one?.text);
   expect(three?.loaded.documents[0]?.values).toMatchObject({ config: { 'user.rack': 'r2' } });
+});
+
+test('an object whose dependencies changed is news to the page, and one that is the same is none', () => {
+  const object = (dependsOn: string[]): readonly [string, ObjectSummary] => [
+    'container/web',
+    { host: 'h1', address: 'container/web', kind: 'container', name: 'web', status: 'synced', dependsOn },
+  ];
+  const changed = (before: string[], after: string[]): number =>
+    changedObjects(new Map([object(before)]), new Map([object(after)])).changed.length;
+  expect([changed(['profile/a'], ['profile/a']), changed(['profile/a'], ['profile/a', 'profile/b'])]).toEqual([0, 1]);
 });
