@@ -82,7 +82,8 @@ class Queue {
     ]);
     const nowMs = this.#options.nowMs();
     const last = this.#last.get(notice.set);
-    if (same === last?.news && nowMs - last.atMs < this.#repeatMs) return;
+    // A clock that was set back prolongs no pause.
+    if (same === last?.news && Math.abs(nowMs - last.atMs) < this.#repeatMs) return;
     this.#last.set(notice.set, { news: same, atMs: nowMs });
     this.#waiting.push(notice);
     const dropped = this.#waiting.length > maxQueue ? this.#waiting.shift() : undefined;
@@ -115,7 +116,7 @@ class Queue {
   /** Waits until the limit of messages per minute allows another. */
   async #turn(): Promise<void> {
     const { nowMs, perMinute = 20 } = this.#options;
-    this.#sentAt = this.#sentAt.filter((at) => at > nowMs() - 60_000);
+    this.#sentAt = this.#sentAt.filter((at) => Math.abs(nowMs() - at) < 60_000);
     const [oldest] = this.#sentAt;
     if (oldest !== undefined && this.#sentAt.length >= perMinute)
       await pause(Math.max(0, oldest + 60_000 - nowMs()), this.#signal);

@@ -267,6 +267,18 @@ describe('delivery', () => {
     expect(deliveries.filter(({ outcome }) => outcome === 'dropped')).toHaveLength(107);
   });
 
+  test('a clock that is set back holds no notice up', async () => {
+    let clock = Date.parse('2026-01-01T12:00:00Z');
+    const notifier = open({ webhook: { url: base } }, { perMinute: 2, nowMs: () => clock });
+    notifier.notify(notice);
+    notifier.notify({ ...notice, kind: 'healed' });
+    await delivered(2);
+    clock -= 3_600_000;
+    notifier.notify({ ...notice, kind: 'healed' });
+    await delivered(3);
+    expect(deliveries.map(({ outcome }) => outcome)).toEqual(['sent', 'sent', 'sent']);
+  });
+
   test('reports wrong settings without their secrets', async () => {
     writeFileSync(join(folder, 'url'), 'ftp://hook-password');
     open({ slack: { urlFile: 'url' } }).notify(notice);
