@@ -1,11 +1,23 @@
 // Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
 import { mkdir, open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 import { type SourceError, sourceErrors } from '../source.ts';
 import { problemOfPath } from './entry-path.ts';
 import { Budget, type TreeLimits } from './limits.ts';
 
 const maxTarget = 4096;
+/** The file system writes these together. */
+const syncsAtOnce = 16;
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
 
 export class TreeWriter {
   readonly #dir: string;
@@ -13,6 +25,7 @@ export class TreeWriter {
   readonly #budget: Budget;
   readonly #links = new Map<string, string>();
   readonly #folders = new Set<string>();
+  readonly #files: string[] = [];
 
   /** `dir` exists and is empty. `what` names the tree in messages. */
   constructor(dir: string, what: string, limits: TreeLimits) {
@@ -44,6 +57,7 @@ export class TreeWriter {
     } finally {
       await file.close();
     }
+    this.#files.push(path);
   }
 
   /** Links are made at the end, so that no file is written through one. */
@@ -58,8 +72,10 @@ export class TreeWriter {
     this.#links.set(path, target);
   }
 
-  /** Makes the links and follows each to its end. */
+  /** Makes the links and follows each to its end. The files are on the disk when it resolves. */
   async finish(): Promise<void> {
+    // After a power cut a folder could hold empty files, which declare nothing.
+    await mapAtMost(syncsAtOnce, this.#files, (path) => syncFile(join(this.#dir, path)));
     for (const [path, target] of this.#links) {
       await this.#makeFolder(dirname(path));
       await symlink(target, join(this.#dir, path)).catch((error: unknown) => {
