@@ -1,4 +1,5 @@
 // The operators of the language, on values. Throws ConversionError.
+import { settled } from './binary-numbers.ts';
 import type { Binary } from './syntax.ts';
 import { ConversionError, digitsOf, same, tidy, toBool, toNumber, unknown, type Value } from './values.ts';
 
@@ -9,11 +10,15 @@ export function unary(type: 'not' | 'negative', operand: Value): Value {
   return typeof value === 'boolean' ? !value : tidy(-value);
 }
 
+export function plus(a: number, b: number): number {
+  return settled('+', a, b, a + b);
+}
+
 type Sum = (a: number, b: number) => number | boolean;
 const sums: Readonly<Partial<Record<Binary, Sum>>> = {
-  '+': (a, b) => tidy(a + b),
-  '-': (a, b) => tidy(a - b),
-  '*': (a, b) => tidy(a * b),
+  '+': plus,
+  '-': (a, b) => settled('-', a, b, a - b),
+  '*': (a, b) => settled('*', a, b, a * b),
   '/': divide,
   '%': remainder,
   '<': (a, b) => a < b,
@@ -24,7 +29,7 @@ const sums: Readonly<Partial<Record<Binary, Sum>>> = {
 
 function divide(a: number, b: number): number {
   if (b === 0) throw new ConversionError('division by zero');
-  return tidy(a / b);
+  return settled('/', a, b, a / b);
 }
 
 /** The remainder of decimals without their binary noise; with a divisor of zero the number itself, as with Terraform. */

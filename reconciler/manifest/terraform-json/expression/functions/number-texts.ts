@@ -1,24 +1,6 @@
 // Numbers in the forms of printf, rounded as Terraform rounds its binary numbers of 512 bits. The numbers are not negative.
-import { digitsOf, inexact, isExact } from '../values.ts';
-
-const bits = 512;
-
-/** The number as Terraform keeps it: a fraction with a power of two below. */
-function kept(value: number): readonly [above: bigint, below: bigint] {
-  const [whole = '', fraction = ''] = digitsOf(value).split('.');
-  const digits = BigInt(whole + fraction);
-  const scale = 10n ** BigInt(fraction.length);
-  if (fraction === '') return [digits, 1n];
-  const shift = BigInt(Math.max(0, bits - Math.floor(Math.log2(value)) - 1));
-  return [rounded(digits << shift, scale), 1n << shift];
-}
-
-/** Rounds half to even, as Go does. */
-function rounded(above: bigint, below: bigint): bigint {
-  const [quotient, rest] = [above / below, above % below];
-  const isUp = rest * 2n > below || (rest * 2n === below && quotient % 2n === 1n);
-  return isUp ? quotient + 1n : quotient;
-}
+import { kept, rounded } from '../binary-numbers.ts';
+import { inexact, isExact } from '../values.ts';
 
 /** Throws ConversionError for digits that are not kept. */
 function checkDigits(value: number, count: number): void {

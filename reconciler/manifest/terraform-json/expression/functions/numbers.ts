@@ -1,6 +1,7 @@
 // Functions of numbers.
 import { list, number, text, whole } from './arguments.ts';
 import type { FunctionRow } from './function-row.ts';
+import { plus } from '../operators.ts';
 import { ConversionError, tidy, toNumber, type Value } from '../values.ts';
 
 const extreme = (pick: (...values: number[]) => number): FunctionRow => ({
@@ -39,7 +40,7 @@ function sum(values: readonly Value[]): number {
   return values.reduce<number>((total, value) => {
     const next = toNumber(value);
     if (typeof next !== 'number') throw new ConversionError('null is no summand');
-    return tidy(total + next);
+    return plus(total, next);
   }, 0);
 }
 

@@ -139,6 +139,9 @@ test('a function that could differ from Terraform is refused with the reason', (
     ['jsonencode([10/3])', 'has more digits than are kept here'],
     ['format("%.20f", 1/3)', 'has more digits than are kept here'],
     ['format("%v", 1/3)', 'has more digits than are kept here'],
+    ['"${1.15 + 2.3}x"', '3.4499999999999997 has more digits than are kept here'],
+    ['tostring(28 * 10.4)', 'has more digits than are kept here'],
+    ['tostring(sum([0.618, -0.904]))', 'has more digits than are kept here'],
     ['1e400', '1e400 is too large to be kept exactly'],
     ['yamldecode("a: !!binary aGk=")', 'the tag tag:yaml.org,2002:binary is not evaluated'],
   ] as const;
