@@ -38,6 +38,7 @@ import type { ControllerConfig } from './config/config.ts';
 import type { Completed } from './generators/generated-sets.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
+import { namesText } from '../../server/api/text/names-text.ts';
 
 export class Engine implements Controller {
   readonly #deps: EngineDeps;
@@ -278,7 +279,10 @@ export class Engine implements Controller {
   #set(name: string, hosts?: readonly string[]): ManagedSet {
     const set = this.#parts.sets.get(name);
     if (set === undefined)
-      throw new ControllerError('not-found', `there is no set ${name}: there are ${listOf(this.#parts.sets.keys())}`);
+      throw new ControllerError(
+        'not-found',
+        `there is no set ${name}: there are ${namesText([...this.#parts.sets.keys()], 10)}`,
+      );
     requireHosts(set, hosts);
     return set;
   }
@@ -287,14 +291,9 @@ export class Engine implements Controller {
 function requireHosts({ config, hosts }: ManagedSet, wanted: readonly string[] | undefined): void {
   const unknown = (wanted ?? []).find((name) => !hosts.some((host) => host.name === name));
   if (unknown === undefined) return;
-  const known = listOf(hosts.map(({ name }) => name));
+  const known = namesText(
+    hosts.map(({ name }) => name),
+    10,
+  );
   throw new ControllerError('not-found', `the set ${config.name} has no host ${unknown}: it has ${known}`);
-}
-
-const maxNamed = 10;
-
-function listOf(names: Iterable<string>): string {
-  const all = [...names];
-  const more = all.length > maxNamed ? ` and ${all.length - maxNamed} more` : '';
-  return `${all.slice(0, maxNamed).join(', ')}${more}`;
 }

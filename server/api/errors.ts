@@ -1,5 +1,6 @@
 // The table of every error the API answers with, and the only place where HTTP statuses are decided (spec part 7).
 import type { Problem } from './problem.ts';
+import { namesText } from './text/names-text.ts';
 
 interface ErrorRow {
   /** Spec part 7 allows no others. */
@@ -101,7 +102,7 @@ export const errors = {
       details: [{ path: 'name', message: rule }],
     }),
   inUse: (kind: string, name: string, users: readonly string[]) =>
-    new AppError('inUse', `The ${kind} ${name} is in use by ${listed(users)}`),
+    new AppError('inUse', `The ${kind} ${name} is in use by ${namesText(users)}`),
   running: (name: string, what: string) =>
     new AppError('running', `The container ${name} is running: stop it before ${what}`),
   alreadyTrusted: (fingerprint: string) =>
@@ -149,8 +150,3 @@ export function checkName(kind: string, name: string, ruleOf: (name: string) => 
 }
 
 const article = (kind: string): string => (/^[aeiou]/.test(kind) ? 'An' : 'A');
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(', ');
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
-}

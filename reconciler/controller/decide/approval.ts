@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import type { ApprovalLevel } from '../config/config.ts';
 import type { ApprovalGate } from '../contract/index.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export interface Approval {
   readonly id: string;
@@ -84,13 +85,10 @@ export function unapproved(
   return steps.filter(({ digest }) => !approved.has(digest));
 }
 
-const maxNamed = 3;
-
 /** Why a plan waits. */
 export function approvalText(steps: readonly AskedStep[], set: string): string {
-  const named = steps.slice(0, maxNamed).map(({ text }) => text);
-  const more = steps.length > maxNamed ? ` and ${steps.length - maxNamed} more` : '';
-  return `It awaits an approval of: ${named.join(', ')}${more} (gantry controller approve ${set})`;
+  const texts = steps.map(({ text }) => text);
+  return `It awaits an approval of: ${namesText(texts, 3)} (gantry controller approve ${set})`;
 }
 
 /** `Ann <ann@example.org>` has two words: the name and the address. */

@@ -3,6 +3,7 @@ import type { Document } from '../../core/documents/document.ts';
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { isForWindow, isGate, refusalText, remedyOf } from './restrain.ts';
 import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../contract/index.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export interface ObjectView {
   readonly set: string;
@@ -76,13 +77,10 @@ function statusOf(change: ResourceChange, view: ObjectView): Status {
   return change.action === 'create' ? { status: 'missing' } : { status: 'drifted' };
 }
 
-const maxPaths = 5;
-
 function withDrift(reason: string, drifted: readonly string[] = []): string {
   if (drifted.length === 0) return reason;
-  const named = drifted.slice(0, maxPaths).map((path) => (path === '' ? 'the object' : path));
-  const more = drifted.length > maxPaths ? ` and ${drifted.length - maxPaths} more` : '';
-  return `${reason}; drifted: ${named.join(', ')}${more}`;
+  const named = drifted.map((path) => (path === '' ? 'the object' : path));
+  return `${reason}; drifted: ${namesText(named)}`;
 }
 
 export function countsOf(objects: Iterable<ObjectSummary>): ObjectCounts {

@@ -9,6 +9,7 @@ import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 
@@ -137,8 +138,8 @@ export class Rollouts {
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
-    if (failed.length > 0) run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
-    else if (late.length > 0) run?.end('done', nowMs(), `Not yet on ${listOf(late)}: they get it later.`);
+    if (failed.length > 0) run?.end('partial', nowMs(), `It failed on ${namesText(failed)}${causeOf(given)}`);
+    else if (late.length > 0) run?.end('done', nowMs(), `Not yet on ${namesText(late)}: they get it later.`);
     await this.#allSynced(given, overtaken);
     const why = overtaken.aborted ? undefined : await this.#deps.afterSync?.(delivery, run !== undefined);
     if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
@@ -174,7 +175,7 @@ export class Rollouts {
       if (verdict === 'go') return 'go';
       if (verdict === 'halt') {
         const isLast = given.length === hosts.length;
-        const failed = listOf(failedNames(given));
+        const failed = namesText(failedNames(given));
         this.#message = `Revision ${short(delivery.revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
         this.#halted = given;
         if (!isReported) {
@@ -212,7 +213,7 @@ export class Rollouts {
     const { revision } = delivery;
     const { rollout, hosts, hasEarlier, onError, nowMs } = this.#deps;
     const isLast = given.length === hosts.length;
-    const on = listOf(given.map(({ name }) => name));
+    const on = namesText(given.map(({ name }) => name));
     this.#message = `Revision ${short(revision)} was stopped on ${on}${isLast ? '' : ', no further host gets it'}: ${why}`;
     this.#isStopped = true;
     onError(this.#message);
@@ -263,9 +264,6 @@ export class Rollouts {
 
 /** Pauses between tries to read the last good revision. */
 const goBackPauses = { firstMs: 1000, longestMs: 60_000 };
-
-const listOf = (names: readonly string[]): string =>
-  `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 
 /** Why the first host failed. */
 const causeOf = (hosts: readonly SetOnHost[]): string => {

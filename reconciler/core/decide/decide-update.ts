@@ -9,7 +9,6 @@ import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Placement } from '../live/placement.ts';
 import { recordsIn } from '../ownership/owner-records.ts';
-import { listed } from '../plan/guards.ts';
 import type { AffectedObject, Guard } from '../plan/plan.ts';
 import { start, stop, waits, type Sketch } from '../plan/step-drafts.ts';
 import { worstEffect } from '../settings/setting-effects.ts';
@@ -18,6 +17,7 @@ import { decidePower, type PowerDecision } from './decide-power.ts';
 import { isProtected, type Decision } from './decision.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export function decideUpdate(
   document: Document,
@@ -146,7 +146,7 @@ function guardReach(document: Document, affects: readonly AffectedObject[]): Gua
   return {
     code: 'in-use',
     address: document.address,
-    message: `${document.address} cannot be changed like this while ${listed(stuck)} relies on it: a root disk cannot move to another pool in place`,
+    message: `${document.address} cannot be changed like this while ${namesText(stuck)} relies on it: a root disk cannot move to another pool in place`,
     remedy: 'put the new root disk into another profile and move the containers one by one',
   };
 }

@@ -8,11 +8,11 @@ import type { Document } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import type { Placement } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
-import { listed } from '../plan/guards.ts';
 import type { AffectedObject, Guard } from '../plan/plan.ts';
 import { decideUpdate } from './decide-update.ts';
 import type { Decision } from './decision.ts';
 import type { PlanContext } from './plan-context.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 /** An object that exists, with its differences. */
 export interface ChangedObject {
@@ -49,7 +49,7 @@ function disturbance({ document, isAside, context }: ChangedObject, { change }: 
   if (action === 'replace' && !isAside && !context.isForced(address))
     return deferred(document, `${address} would be replaced: ${change.reasons.join(', ')}`);
   const others = restarted(affects, context);
-  return others.length === 0 ? undefined : deferred(document, `${address} would restart ${listed(others)}`);
+  return others.length === 0 ? undefined : deferred(document, `${address} would restart ${namesText(others)}`);
 }
 
 /** Containers that the change would restart. */

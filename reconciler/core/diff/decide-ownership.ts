@@ -28,6 +28,7 @@ import { isTakenFrom, otherPlace } from '../ownership/place.ts';
 import type { Guard, SetOwner } from '../plan/plan.ts';
 import type { CoreKind } from '../kinds/kind.ts';
 import { isMap } from '../documents/json-values.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 /** Images are used, and recorded, under their fingerprint. */
 export const usageAddress = (document: Document): Address =>
@@ -179,12 +180,11 @@ const isCovered = (path: readonly string[], changed: ReadonlySet<string>): boole
 function conflictGuard(address: Address, owner: SetOwner, { conflicts }: Diff): Guard {
   const sets = [...new Set(conflicts.map(({ set }) => set))].sort();
   const paths = [...new Set(conflicts.map(({ path }) => pathText(path)))].sort();
-  const shown = paths.length > 5 ? `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more` : paths.join(', ');
   const theirs = sets.length === 1 ? `the set ${sets.join('')}` : `the sets ${sets.join(' and ')}`;
   return {
     code: 'conflict',
     address,
-    message: `the set ${owner.set} would change what ${theirs} put into ${address}: ${shown}`,
+    message: `the set ${owner.set} would change what ${theirs} put into ${address}: ${namesText(paths)}`,
     remedy: `agree on one value, leave the keys to ${theirs}, or take them over with --force-conflicts`,
   };
 }

@@ -1,6 +1,7 @@
 // Label selectors in kubectl's syntax: `app=web,tier!=db`, `env in (prod,staging)`, `zone notin (a)`, `canary`, `!canary`. Pure.
 import { isLabelKey, isLabelValue, type Labels } from './labels.ts';
 import { compareText } from '../text/listing-order.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 interface Requirement {
   readonly key: string;
@@ -83,5 +84,5 @@ export const matchesSelector = (selector: LabelSelector, labels: Labels): boolea
 export function listLabels(all: readonly Labels[]): string {
   const pairs = new Set(all.flatMap((labels) => Object.entries(labels).map(([key, value]) => `${key}=${value}`)));
   const sorted = [...pairs].sort(compareText);
-  return sorted.length > 12 ? `${sorted.slice(0, 12).join(', ')} and ${sorted.length - 12} more` : sorted.join(', ');
+  return namesText(sorted, 12);
 }

@@ -2,6 +2,7 @@
 import type { Address } from '../documents/document.ts';
 import type { OwnerRecord } from '../documents/ownership-records.ts';
 import type { Guard } from './plan.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export const protectedGuard = (address: Address, verb: string): Guard => ({
   code: 'protected',
@@ -13,7 +14,7 @@ export const protectedGuard = (address: Address, verb: string): Guard => ({
 export const inUseGuard = (address: Address, verb: string, users: readonly string[]): Guard => ({
   code: 'in-use',
   address,
-  message: `cannot ${verb} ${address}: ${listed(users)} ${users.length === 1 ? 'uses' : 'use'} it`,
+  message: `cannot ${verb} ${address}: ${namesText(users)} ${users.length === 1 ? 'uses' : 'use'} it`,
   remedy: 'delete or change its users first',
 });
 
@@ -40,6 +41,3 @@ export function foreignGuard(address: Address, set: string, records: ReadonlyMap
         : 'destroy it with --set of that set, from where it is declared',
   };
 }
-
-export const listed = (names: readonly string[]): string =>
-  names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

@@ -9,6 +9,7 @@ import { paints, printable, type Paints, type Color } from '../text/terminal-tex
 import type { AffectedObject, Guard, Plan, ResourceChange } from '../plan/plan.ts';
 import { hidden, redact } from '../documents/secret.ts';
 import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
+import { namesText } from '../../../server/api/text/names-text.ts';
 
 export interface RenderOptions {
   readonly color: Color;
@@ -217,5 +218,4 @@ function renderAffected({ address, effect, foreign }: AffectedObject, paint: Pai
 const renderGuard = (guard: Guard, paint: Paints): string =>
   `${paint.red('Refused')}: ${printable(guard.message)}\n         ${printable(guard.remedy)}`;
 
-const listed = (names: readonly string[]): string =>
-  printable(names.length > 6 ? `${names.slice(0, 6).join(', ')} and ${names.length - 6} more` : names.join(', '));
+const listed = (names: readonly string[]): string => printable(namesText(names, 6));

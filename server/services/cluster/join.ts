@@ -11,6 +11,7 @@ import { asMember } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { readMemberConfig } from './joining/member-config.ts';
 import { decodeJoinToken, requireJoinToken } from '../../api/cluster/join-token.ts';
+import { namesText } from '../../api/text/names-text.ts';
 
 export interface JoinPlan {
   readonly known: KnownCluster;
@@ -52,9 +53,8 @@ export function checkEmpty(records: Records): void {
     ...records.images.list().map(({ name }) => `the image ${name.slice(0, 12)}`),
   ];
   if (found.length === 0) return;
-  const shown = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
   throw errors.badRequest(
-    `This host cannot join a cluster because it has ${shown}: delete it here first (containers can be copied into the cluster before)`,
+    `This host cannot join a cluster because it has ${namesText(found, 3)}: delete it here first (containers can be copied into the cluster before)`,
   );
 }
 

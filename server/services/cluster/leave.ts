@@ -5,6 +5,7 @@ import type { Records } from '../../records/records.ts';
 import { load } from '../../store/load.ts';
 import { asSingle } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
+import { namesText } from '../../api/text/names-text.ts';
 
 /** The deletion of the membership file is the commit point: before it the host is a member, also after a crash; after it a single host. */
 export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
@@ -53,6 +54,5 @@ function checkHoldsNothing(name: string, records: Records): void {
 
 /** Pure. */
 export function stillHas(name: string, objects: readonly string[]): string {
-  const shown = objects.slice(0, 3).join(', ') + (objects.length > 3 ? ` and ${objects.length - 3} more` : '');
-  return `The member ${name} still has ${shown}: evacuate it first`;
+  return `The member ${name} still has ${namesText(objects, 3)}: evacuate it first`;
 }

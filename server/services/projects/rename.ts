@@ -12,6 +12,7 @@ import { imageLock } from '../images/image-deps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
 import { needProject, ofProject } from '../shared/project-scope.ts';
 import { renameProjectSaga } from './sagas/project-rename.ts';
+import { namesText } from '../../api/text/names-text.ts';
 
 export type RenameProjectDeps = Pick<
   ContainerDeps,
@@ -52,8 +53,7 @@ function check({ records, runtime, sagas }: RenameProjectDeps, project: string):
   const containers = ofProject(records.containers.list(), project).map(({ name }) => name);
   const running = containers.filter((name) => runtime.probe(name).status !== 'stopped').map(plainName);
   if (running.length > 0) {
-    const more = running.length > 5 ? ` and ${running.length - 5} more` : '';
-    const named = `${running.slice(0, 5).join(', ')}${more}`;
+    const named = namesText(running);
     throw new AppError('running', `The project ${project} has running containers: stop ${named} before renaming it`);
   }
   const undone = containers.find((name) => sagas.isUndoing('containers', name));

@@ -3,17 +3,15 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
 import { CliError } from '../../errors/usage-error.ts';
-
-const maxNames = 5;
+import { namesText } from '../../../../server/api/text/names-text.ts';
 
 /** Why the plan is not carried out; undefined when nothing is refused or --partial allows the rest. */
 export function refusalOf({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
   if (guards.length === 0 || partial === true) return undefined;
   const names = [...new Set(guards.map(({ address }) => address))];
-  const list = `${names.slice(0, maxNames).join(', ')}${names.length > maxNames ? ` and ${names.length - maxNames} more` : ''}`;
   const refused =
     guards.length === 1 ? 'One part of the plan is refused' : `${guards.length} parts of the plan are refused`;
-  return `${refused} (${list}), so nothing is done: follow the advice for each, or apply the rest with --partial`;
+  return `${refused} (${namesText(names)}), so nothing is done: follow the advice for each, or apply the rest with --partial`;
 }
 
 /** Throws with exit code 4. */

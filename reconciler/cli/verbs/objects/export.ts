@@ -12,6 +12,7 @@ import { usageError, commandError } from '../../errors/usage-error.ts';
 import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
 import type { WrittenExport } from '../../../manifest/write-export.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
+import { namesText } from '../../../../server/api/text/names-text.ts';
 
 /** Each of several hosts goes to its own directory below that of -o. */
 export const exportHost: Run<ExportOptions> = async (context, words, fleet) => {
@@ -97,8 +98,7 @@ async function writeFiles(
 function warn(context: Output, { secrets, refused }: WrittenExport, isRedacted: boolean): void {
   for (const why of refused) context.note(`Warning: left out: ${why}`);
   if (secrets.length === 0) return;
-  const shown =
-    secrets.length > 5 ? `${secrets.slice(0, 5).join(', ')} and ${secrets.length - 5} more` : secrets.join(', ');
+  const shown = namesText(secrets);
   context.note(
     isRedacted
       ? `Secrets are written as variables; set them with --var NAME=VALUE: ${shown}`
