@@ -1,5 +1,6 @@
 // Failed undos are retried without a restart of the daemon, and a deletion of such an object retries them too.
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -18,7 +19,8 @@ type Operation =
   | 'renameVolume'
   | 'createPool'
   | 'deletePool'
-  | 'renameSnapshot';
+  | 'renameSnapshot'
+  | 'holdStill';
 
 /** A driver whose operations do all or none of their work, and then fail. */
 class FailingStorage {
@@ -180,6 +182,25 @@ describe('a failed undo', () => {
     storage.heal();
     expect((await daemon.call('DELETE', '/1.0/storage-pools/p2')).status).toBe(200);
     expect(await status('/1.0/storage-pools/p2')).toBe(404);
+  });
+
+  test('a failed undo of a backup ends with its deletion', async () => {
+    await createContainer(daemon, 'saved');
+    const folder = join(daemon.dir, 'backups');
+    const obstacles: string[] = [];
+    storage.after.set('holdStill', () => {
+      // A folder cannot be removed as a file.
+      for (const file of readdirSync(folder).filter((name) => !name.startsWith('.')))
+        obstacles.push(join(folder, `${file}.part`));
+      for (const path of obstacles) mkdirSync(path);
+    });
+    const backups = `${containers}/saved/backups`;
+    expect((await daemon.run('POST', backups, { name: 'b' })).err).toContain('does not answer');
+    expect((await daemon.run('DELETE', `${backups}/b`)).err).toContain('undoing backup-create failed');
+    storage.heal();
+    await Promise.all(obstacles.map((path) => rm(path, { recursive: true })));
+    await daemon.ok('DELETE', `${backups}/b`);
+    expect(await status(`${backups}/b`)).toBe(404);
   });
 
   test('a failed undo of a network ends with its deletion or automatically', async () => {

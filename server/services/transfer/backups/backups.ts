@@ -121,7 +121,7 @@ export class Backups {
     const isUndoing = this.#deps.sagas.isUndoing('backups', key);
     if (!isUndoing) this.#ready(owner, name);
     return this.#start('Removing backup', caller, owner, name, async () => {
-      if (isUndoing) await this.#deps.sagas.finishUndo('backups', key);
+      await this.#deps.sagas.finishUndoHeld('backups', key);
       if (!isUndoing || this.#deps.records.backups.has(key)) await this.#dropNow(caller, owner, name);
     });
   }
