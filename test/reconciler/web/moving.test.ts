@@ -50,6 +50,35 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
     expect(before[0]?.split(' ')[0]).toBe(opened);
   });
 
+  test('nodes of a filter by status are found again once a second at most, however many events arrive', async () => {
+    const { page, server } = await visit('#/sets/web/graph?status=synced&group=object');
+    await page.locator('.graph[aria-busy=false]').waitFor();
+    await page.evaluate(`{
+      window.layouts = 0;
+      const { postMessage } = Worker.prototype;
+      Worker.prototype.postMessage = function (...given) {
+        window.layouts += 1;
+        postMessage.apply(this, given);
+      };
+    }`);
+    const before = await nodes(page);
+    const flipped = (server.world.objects.get('web') ?? []).filter(
+      ({ host, status }) => host === 'node02' && status === 'synced',
+    );
+    const beganMs = Date.now();
+    for (let round = 0; round < 5; round += 1)
+      for (const object of flipped) {
+        server.emit({
+          type: 'object',
+          set: 'web',
+          object: { ...object, status: round % 2 === 0 ? 'drifted' : 'synced' },
+        });
+        await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      }
+    await until(async () => (await nodes(page)) === before - flipped.length);
+    expect(await page.evaluate('window.layouts')).toBeLessThanOrEqual(2 + (Date.now() - beganMs) / 1000);
+  });
+
   test('the row that the keyboard has chosen in the list stays chosen', async () => {
     const { page, server, complaints } = await visit('#/sets/web?host=node01');
     const active = page.locator('.virtual-row.active');

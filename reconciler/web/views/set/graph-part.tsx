@@ -6,10 +6,14 @@ import { statusNames } from '../../data/status-names.ts';
 import { GraphCanvas, type ShownGraph } from '../../graph/graph-canvas.tsx';
 import { graphOf, groupingFor, groupings, isObject, worstMember, type Grouping } from '../../graph/model.ts';
 import { Choice } from '../../parts/choice.tsx';
+import { usePace } from '../../parts/pace.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { place, refine } from '../../data/router.ts';
 import { countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
+
+/** Making a graph of 20,000 objects takes a tenth of a second and more. */
+const paceMs = 1000;
 
 const groupingTexts: Readonly<Record<Grouping, string>> = {
   object: 'objects',
@@ -28,7 +32,8 @@ export function GraphPart({ set }: { readonly set: SetStatus }) {
   const view = JSON.stringify([filter, wanted]);
   // Each change of a status changes the nodes when they are filtered or grouped by status.
   const hasNewNodes = status !== '' || wanted === 'status' || (wanted === undefined && kind !== '' && host !== '');
-  const shown = useMemo(() => filtered(entries, filter), [shape, view, hasNewNodes ? entries : undefined]);
+  const beat = usePace(entries, paceMs);
+  const shown = useMemo(() => filtered(entries, filter), [shape, view, hasNewNodes ? beat : undefined]);
   const graph = useMemo(() => {
     const narrowed = new Set(Object.entries({ kind, host, status }).flatMap(([key, value]) => (value ? key : [])));
     const keys = new Set(shown.map(({ key }) => key));
