@@ -11,6 +11,7 @@ import { networkConfigKeys } from '../../../../server/api/network/network-config
 import { cli, type CliRun } from '../../../support/cli/io.ts';
 import { containerWith, openBench, type Bench } from '../../../support/cli/daemon-with-manifests.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { subsetVersion } from '../../../../reconciler/manifest/terraform-json/unsupported.ts';
 
 describe('explain', () => {
   const explain = (...argv: readonly string[]): Promise<CliRun> => cli(['explain', ...argv]);
@@ -35,7 +36,7 @@ describe('explain', () => {
 
   test('explain names refused parts of Terraform JSON, and the alternative', async () => {
     const all = (await explain('terraform')).stdout;
-    for (const part of ['subset 4', 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
+    for (const part of [`subset ${subsetVersion}`, 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
       expect(all).toContain(part);
     expect((await explain('terraform.E_MODULE')).stdout).toContain('remedy: put the module into a folder below');
     expect((await explain('terraform.E_MODUL')).stderr).toContain('did you mean E_MODULE?');
