@@ -67,16 +67,9 @@ name: c
 config: { limits.cpu: 2, security.nesting: true, user.mode: 0660, user.version: 1.10, user.null: ~ }
 ephemeral: no
 `);
-    const plan = planChanges({
-      documents: [
-        {
-          ...(await first(
-            'kind: container\nname: c\nsource: {type: none}\nconfig: { security.nesting: true, user.mode: 0660 }',
-          )),
-        },
-      ],
-      observed: world({ profiles: [liveProfile('default')] }),
-    });
+    const config = '{ security.nesting: true, user.mode: 0660 }';
+    const documents = [await first(`kind: container\nname: c\nsource: {type: none}\nconfig: ${config}`)];
+    const plan = planChanges({ documents, observed: world({ profiles: [liveProfile('default')] }) });
     expect(values['config']).toMatchObject({
       'limits.cpu': '2',
       'user.mode': '0660',
@@ -131,11 +124,8 @@ manage:
     const waits = async (list: string): Promise<unknown> =>
       (await first(`kind: container\nname: c\nmanage: { wait: ${list} }\n`)).manage.wait;
     const timeoutMs = 60_000;
-    expect(
-      await waits(
-        '[ipv6, { ipv6: eth0 }, cloud_init, { cloud_init: true, timeout: 1h30m }, { ipv4: true, timeout: 1d }]',
-      ),
-    ).toEqual([
+    const timed = '{ cloud_init: true, timeout: 1h30m }, { ipv4: true, timeout: 1d }';
+    expect(await waits(`[ipv6, { ipv6: eth0 }, cloud_init, ${timed}]`)).toEqual([
       { type: 'ipv6', timeoutMs },
       { type: 'ipv6', nic: 'eth0', timeoutMs },
       { type: 'cloud-init', timeoutMs },

@@ -1,10 +1,10 @@
 // Answers of a controller: results of the contract, event streams, probes, metrics, page files, and bad requests.
 import { mkdir, writeFile } from 'node:fs/promises';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { validateBody } from '../../../../server/api/schema/validate-json.ts';
 import { AuditLog } from '../../../../reconciler/controller/audit/audit-log.ts';
 import type { ControllerEvent } from '../../../../reconciler/controller/contract/index.ts';
@@ -38,6 +38,13 @@ beforeAll(async () => {
 afterAll(() => http.close());
 beforeEach(() => void http.controller.asked.splice(0));
 
+/** A controller of its own for a test. */
+async function started(options?: Parameters<typeof startHttp>[0]): Promise<HttpHarness> {
+  const own = await startHttp(options);
+  onTestFinished(() => own.close());
+  return own;
+}
+
 const view = { token: tokens.view };
 const operate = { token: tokens.operate };
 const refusal = (code: string, message: unknown) => ({ error: { code, message } });
@@ -57,7 +64,7 @@ describe('answers', () => {
   });
 
   test('carry 10,000 objects at once, compressed on request', async () => {
-    const own = await startHttp();
+    const own = await started();
     own.controller.items = Array.from({ length: 10_000 }, (_, index) => anObject(`c${index}`));
     const reply = await own.ask('/api/v1/sets/web/objects?limit=20000', view);
     expect(reply.json<{ objects: unknown[] }>().objects).toHaveLength(10_000);
@@ -69,7 +76,6 @@ describe('answers', () => {
     expect(packed.headers['content-encoding']).toBe('gzip');
     expect(bytes.length).toBeLessThan(reply.text.length / 5);
     expect(gunzipSync(bytes).toString()).toBe(reply.text);
-    await own.close();
   });
 
   test('come page by page', async () => {
@@ -109,18 +115,8 @@ describe('answers', () => {
 describe('bad requests', () => {
   test.each<[string, string, unknown, RegExp]>([
     ['/api/v1/sets/web/suspend', 'no reason', {}, /reason is required/],
-    [
-      '/api/v1/sets/web/suspend',
-      'an unknown member',
-      { reason: 'r', untill: 'x' },
-      /untill is not a known member.*until/,
-    ],
-    [
-      '/api/v1/sets/web/suspend',
-      'a path without an address',
-      { reason: 'r', path: 'config' },
-      /path without an address/,
-    ],
+    ['/api/v1/sets/web/suspend', 'an unknown member', { reason: 'r', untill: 'x' }, /untill is not a known .*until/],
+    ['/api/v1/sets/web/suspend', 'a path alone', { reason: 'r', path: 'config' }, /path without an address/],
     ['/api/v1/sets/web/suspend', 'no timestamp', { reason: 'r', until: 'tomorrow' }, /until must be a timestamp/],
     ['/api/v1/sets/web/sync', 'no JSON', '{', /not valid JSON/],
     ['/api/v1/sets/web/sync', 'a list', [], /must be an object/],
@@ -197,7 +193,7 @@ describe('texts of others', () => {
   const evil = '<script>alert(1)</script><img src=x onerror=alert(1)>\u2028"\'';
 
   test('come as JSON that no browser takes for a page, with headers that let no foreign script run', async () => {
-    const own = await startHttp();
+    const own = await started();
     own.controller.sets = [aSet(evil, { message: evil })];
     for (const path of [
       '/api/v1/overview',
@@ -215,11 +211,10 @@ describe('texts of others', () => {
       expect(policy).not.toContain('unsafe');
     }
     expect((await own.ask('/api/v1/overview', view)).json()).toMatchObject({ sets: [{ message: evil }] });
-    await own.close();
   });
 
   test('cannot break out of their event, nor of a line of metrics', async () => {
-    const own = await startHttp();
+    const own = await started();
     own.controller.sets = [aSet('a"} 1\nevil_metric{x="\\')];
     const stream = await listenTo(own);
     own.controller.emit({
@@ -234,7 +229,6 @@ describe('texts of others', () => {
     const metrics = (await own.ask('/metrics', view)).text;
     expect(metrics.split('\n').filter((line) => line.startsWith('evil_metric'))).toEqual([]);
     stream.end();
-    await own.close();
   });
 });
 
@@ -318,7 +312,7 @@ describe('the stream of events', () => {
 
   test('skips a listener that does not read, and notifies it later', async () => {
     const controller = new FakeController();
-    const own = await startHttp({ controller });
+    const own = await started({ controller });
     const { hostname, port } = new URL(own.listener.url);
     const socket = connect(Number(port), hostname).pause();
     socket.write(`GET /api/v1/events HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${tokens.view}\r\n\r\n`);
@@ -334,13 +328,11 @@ describe('the stream of events', () => {
     await until(() => text.includes('"type":"reset"'));
     expect(text.length).toBeLessThan(20_000_000);
     socket.destroy();
-    await own.close();
   });
 
   test('ends with the login of its listener, and limits listeners', async () => {
     const controller = new FakeController();
     const stream = new EventStream(controller, { listeners: 1, keptBytes: 1000, backlogBytes: 1000, heartbeatMs: 10 });
-    const { createServer } = await import('node:http');
     let isAllowed = true;
     const server = createServer((request, response) => {
       try {
@@ -376,7 +368,7 @@ describe('probes and metrics', () => {
   });
 
   test('count sets, runs, drift, sources, hosts and requests', async () => {
-    const own = await startHttp();
+    const own = await started();
     const { controller } = own;
     controller.sets = [aSet('web', { status: 'drifted', problems: ['x'] }), aSet('db')];
     const at = '2030-01-31T12:00:00Z';
@@ -423,7 +415,6 @@ describe('probes and metrics', () => {
       ]),
     );
     expect(text).toContain('process_cpu_seconds_total');
-    await own.close();
   });
 });
 
@@ -483,23 +474,20 @@ test('an answer may take longer than a connection may be idle', async () => {
   const controller = new FakeController();
   const preview = controller.preview.bind(controller);
   controller.preview = async (...request) => {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1500);
-    });
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     return preview(...request);
   };
-  const own = await startHttp({ controller, patienceMs: 100 });
+  const own = await started({ controller, patienceMs: 100 });
   const reply = await own.ask('/api/v1/sets/web/preview', {
     method: 'POST',
     token: tokens.operate,
     body: { ref: 'main' },
   });
   expect(reply.status).toBe(200);
-  await own.close();
 });
 
 test('a client that sends its request slowly is given up, and others are answered meanwhile', async () => {
-  const own = await startHttp({ patienceMs: 500 });
+  const own = await started({ patienceMs: 500 });
   const { hostname, port } = new URL(own.listener.url);
   const sockets = Array.from({ length: 50 }, () => {
     const socket = connect(Number(port), hostname);
@@ -509,5 +497,4 @@ test('a client that sends its request slowly is given up, and others are answere
   });
   expect((await own.ask('/healthz')).status).toBe(200);
   await until(() => sockets.every((socket) => socket.destroyed));
-  await own.close();
 });
