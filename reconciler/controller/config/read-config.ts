@@ -1,6 +1,7 @@
 // Reads gantry.yaml: the schema, the rules between its parts, and every problem at its place in the file.
 import { dirname, resolve, sep } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
+import { isLoopback } from '../../../server/lib/shared/loopback.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { durationMs } from '../../../server/api/text/durations.ts';
@@ -155,8 +156,7 @@ function checkListener(
   const host = match?.[1] ?? match?.[2];
   if (match === null || host === undefined || Number(match[3]) > 65_535)
     return report('controller.listen', `must be ADDRESS:PORT such as 127.0.0.1:8440, is ${JSON.stringify(listen)}`);
-  const isLocal = /^(127\.|localhost$|::1$)/.test(host);
-  if (!isLocal && tls === undefined)
+  if (!isLoopback(host) && tls === undefined)
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
     report('controller.listen', 'is given, but no caller has access', 'set controller.auth or `anonymous: view`');

@@ -1,5 +1,6 @@
 // Sends one mail with nodemailer, loaded on demand: TLS from the start (smtps) or by STARTTLS. Refuses clear text except to this
 // machine.
+import { isLoopback } from '../../../server/lib/shared/loopback.ts';
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 
 export interface Mail {
@@ -36,7 +37,7 @@ export async function sendMail(mail: Mail, signal: AbortSignal): Promise<void> {
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     name: 'gantry',
     secure,
-    requireTLS: !secure && !isLocal(host),
+    requireTLS: !secure && !isLoopback(host),
     ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password } }),
     ...(ca === undefined ? {} : { tls: { ca } }),
     disableFileAccess: true,
@@ -58,8 +59,6 @@ export async function sendMail(mail: Mail, signal: AbortSignal): Promise<void> {
     throw explained(error, host);
   }
 }
-
-const isLocal = (host: string): boolean => host === 'localhost' || host.startsWith('127.') || host === '::1';
 
 function explained(error: unknown, host: string): unknown {
   const { code, command, response, responseCode } = error as SMTPError;
