@@ -35,7 +35,7 @@ export const cephfsChecks: readonly Check[] = [
         note() { gantry exec on-cephfs -- sh -c "echo $1 >/data/note"; }
         note first; operation POST ${volume}/snapshots '{"name":"s1"}' >/dev/null; note second
         kill -9 $(systemctl show -p MainPID --value gantryd); until gantry exec on-cephfs -- cat /data/note 2>/dev/null; do sleep 1; done
-        gantry stop on-cephfs >/dev/null; ${api} -f -X PUT -d '{"restore":"s1"}' http://gantryd${volume} >/dev/null; gantry start on-cephfs >/dev/null
+        gantry stop on-cephfs >/dev/null 2>&1; ${api} -f -X PUT -d '{"restore":"s1"}' http://gantryd${volume} >/dev/null; gantry start on-cephfs >/dev/null
         until gantry exec on-cephfs -- cat /data/note 2>/dev/null; do sleep 1; done`,
         600,
       );
