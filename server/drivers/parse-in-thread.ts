@@ -34,7 +34,7 @@ const why = {
 } as const;
 
 async function ask(request: ParseRequest, what: string, signal: AbortSignal | undefined): Promise<ParseReply> {
-  const entry = compiledBeside(import.meta.url, 'parse-worker');
+  const entry = compiledBeside(import.meta.url, './parse-worker.js');
   const transfer = [request.bytes.buffer as ArrayBuffer];
   const found = await askThread<ParseReply>({ entry, message: request, transfer, timeoutMs, memoryMb }, signal).catch(
     (error: unknown) => {

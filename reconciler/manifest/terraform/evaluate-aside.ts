@@ -18,7 +18,7 @@ const memoryMb = 512;
 
 export const evaluateAside: Evaluate = async (configuration, answers, limitMs, signal) => {
   const message: EvaluationOrder = { configuration, answers, fence: fenceHere() };
-  const entry = compiledBeside(import.meta.url, 'terraform-worker');
+  const entry = compiledBeside(import.meta.url, './terraform-worker.js');
   const found = await threads.run(() => askThread<Evaluated>({ entry, message, timeoutMs: limitMs, memoryMb }, signal));
   if ('exceeded' in found) throw new EvaluationLimitError(found.exceeded);
   return found.answer;

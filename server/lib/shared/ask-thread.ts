@@ -44,8 +44,9 @@ export async function askThread<T>(question: ThreadQuestion, signal?: AbortSigna
   }
 }
 
-/** The compiled module `name` beside the module of the caller; for a caller in TypeScript, a test run has compiled it before. */
-export function compiledBeside(caller: string, name: string): URL {
-  const compiled = process.env[`GANTRY_${name.toUpperCase().replaceAll('-', '_')}`];
-  return compiled !== undefined && caller.endsWith('.ts') ? new URL(compiled) : new URL(`./${name}.js`, caller);
+/** The compiled module `./NAME.js` beside the module of the caller; for a caller in TypeScript, a test run has compiled it before. */
+export function compiledBeside(caller: string, path: `./${string}.js`): URL {
+  const name = path.slice(2, -3).toUpperCase().replaceAll('-', '_');
+  const compiled = process.env[`GANTRY_${name}`];
+  return compiled !== undefined && caller.endsWith('.ts') ? new URL(compiled) : new URL(path, caller);
 }

@@ -38,7 +38,9 @@ const defaultHistory: HistoryLimits = { minRevisions: 1_000, maxAgeMs: 10 * 60_0
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, lockTimeoutMs = 1_000 } = options;
   let store: SqliteStore | undefined;
-  const link = new SqliteLink(compiledBeside(import.meta.url, 'sqlite-worker'), (error) => store?.noteDeath(error));
+  const link = new SqliteLink(compiledBeside(import.meta.url, './sqlite-worker.js'), (error) =>
+    store?.noteDeath(error),
+  );
   try {
     const history = { ...defaultHistory, ...options.history };
     const start = await link.call('open', { path, lockTimeoutMs, history });
