@@ -1,6 +1,6 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
-import { halt, shutDown, stopCleanly, stopNow, stopStateful, publishStopped } from './stop.ts';
+import { halt, refuseStopped, shutDown, stopCleanly, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -108,9 +108,9 @@ async function restartCleanly(
   signal: AbortSignal,
 ): Promise<void> {
   const check = (): void => {
-    const { status } = deps.runtime.probe(name);
-    if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
-    if (status === 'frozen') throw errors.badRequest(`The container ${name} is not running: it is frozen`);
+    refuseStopped(deps, name);
+    if (deps.runtime.probe(name).status === 'frozen')
+      throw errors.badRequest(`The container ${name} is not running: it is frozen`);
     checkMayRun(deps, readyContainer(deps.records, name));
   };
   await shutDown(deps, name, { wanted, check, signal }, async (isOurs) => {

@@ -82,8 +82,8 @@ export async function stopStateful(
   signal: AbortSignal,
   previous?: string,
 ): Promise<void> {
+  refuseStopped(deps, name);
   const { status } = deps.runtime.probe(name);
-  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   const { ephemeral, pool } = readyContainer(deps.records, name).document;
   if (ephemeral) {
     throw errors.badRequest(`${name} cannot be checkpointed: it is ephemeral and is deleted when it stops`);
@@ -109,7 +109,7 @@ export async function halt(deps: StateDeps, name: string, wanted: StateChange, s
   deps.shutdowns.takeOver(name);
 }
 
-function refuseStopped({ runtime }: StateDeps, name: string): void {
+export function refuseStopped({ runtime }: StateDeps, name: string): void {
   if (runtime.probe(name).status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
 }
 
