@@ -17,8 +17,14 @@ export function withExtended(services: JsonObject, name: string, seen: readonly 
   if (above === undefined) return undefined;
   const { extends: _, ...own } = service;
   const taken = Object.entries(above).filter(([key]) => !ownParts.includes(key));
-  return merged(Object.fromEntries(taken), own);
+  const files = [...listOf(above['env_file']), ...listOf(own['env_file'])];
+  const joined = merged(Object.fromEntries(taken), own);
+  return files.length === 0 ? joined : { ...joined, env_file: files };
 }
+
+/** One value, or a list of such values. */
+export const listOf = (given: Json | undefined): readonly Json[] =>
+  given === undefined || given === null ? [] : Array.isArray(given) ? (given as readonly Json[]) : [given];
 
 function merged(base: JsonObject, own: JsonObject): JsonObject {
   const both = Object.entries(own).map(([key, value]): [string, Json] => [key, mergedValue(base[key], value)]);
@@ -33,7 +39,7 @@ function mergedValue(base: Json | undefined, own: Json): Json {
   return Array.isArray(base) && Array.isArray(own) ? [...(base as readonly Json[]), ...(own as readonly Json[])] : own;
 }
 
-const mapOfPairs = (pairs: readonly Json[]): JsonObject =>
+export const mapOfPairs = (pairs: readonly Json[]): JsonObject =>
   Object.fromEntries(
     pairs.map((pair): [string, Json] => {
       const text = asText(pair);

@@ -32,6 +32,7 @@ export class ComposeFile {
   readonly volumes = new Names(63);
   /** A network is an interface of the host, whose name has 2 to 15 characters. */
   readonly networks = new Names(15, 2);
+  readonly #noted = new Set<string>();
   readonly #lineAt: (path: readonly string[]) => number;
 
   constructor(
@@ -52,8 +53,10 @@ export class ComposeFile {
   }
 
   note(path: readonly string[], text: string): void {
-    const note = { line: this.#lineAt(path), text };
-    if (!this.notes.some((other) => other.line === note.line && other.text === text)) this.notes.push(note);
+    const line = this.#lineAt(path);
+    if (this.#noted.has(`${line} ${text}`)) return;
+    this.#noted.add(`${line} ${text}`);
+    this.notes.push({ line, text });
   }
 
   /** Notes that the part at this path is not converted. */

@@ -1,14 +1,16 @@
-// Converts a compose file into documents for system containers; lists parts that cannot be converted, with their lines. Pure.
+// Converts a compose file into documents for system containers; lists parts that cannot be converted, with their lines. Pure but for
+// the reader of its env files.
 import { isMap as isYamlMap, LineCounter, parseDocument, visit, type Document as YamlDocument } from 'yaml';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap, mapOf } from '../../core/documents/json-values.ts';
+import { dotEnv, withEnvFiles, type ReadText } from './env-files.ts';
 import { withExtended } from './extends.ts';
 import { ComposeFile, type ImportNote, type ServerParts } from './file.ts';
 import { volumeDocuments } from './mounts.ts';
 import { networkDocuments } from './networks.ts';
 import { resolvedFile } from './remedies.ts';
 import { containerOf } from './service.ts';
-import { interpolate, type Interpolated } from './variables.ts';
+import { Interpolation } from './variables.ts';
 
 export interface Imported {
   readonly documents: readonly JsonObject[];
@@ -18,8 +20,15 @@ export interface Imported {
   readonly errors: readonly ImportNote[];
 }
 
-/** `folder`: where the file is; relative paths in it begin there. */
-export function importCompose(text: string, folder: string, parts: ServerParts = {}): Imported {
+const readNothing: ReadText = () => ({ why: 'is not there', isMissing: true });
+
+/** `folder`: where the file is; relative paths in it begin there. `read`: for `.env` and env files. */
+export function importCompose(
+  text: string,
+  folder: string,
+  parts: ServerParts = {},
+  read: ReadText = readNothing,
+): Imported {
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, merge: true });
   const failed = (errors: readonly ImportNote[]): Imported => ({ documents: [], notes: [], errors });
@@ -28,19 +37,21 @@ export function importCompose(text: string, folder: string, parts: ServerParts =
     text: message.split(' at line ')[0] ?? message,
   }));
   if (broken.length > 0) return failed(broken);
-  const found = interpolate(mapOf(yaml.toJS({ maxAliasCount: 100 }) as Json));
   const lineAt = (path: readonly string[]): number => lineOf(yaml, lines, path);
-  const file = new ComposeFile(found.root, folder, lineAt, parts);
-  const services = file.section('services');
+  const root = mapOf(yaml.toJS({ maxAliasCount: 100 }) as Json);
+  const services = mapOf(root['services']);
   if (Object.keys(services).length === 0)
     return failed([{ line: 1, text: 'has no services: a compose file lists them under services' }]);
   const bad = Object.entries(services).filter(([, service]) => !isMap(service));
   if (bad.length > 0)
     return failed(bad.map(([name]) => ({ line: lineAt(['services', name]), text: `services.${name} must be a map` })));
-  noteVariables(file, found);
+  const { resolved, variables, notes } = resolvedRoot(root, folder, read);
+  const file = new ComposeFile(resolved, folder, lineAt, parts);
+  for (const { path, text: what } of notes) file.note(path, what);
+  noteVariables(file, variables);
   noteTags(file, yaml, lines);
-  const containers = Object.keys(services).map((name) =>
-    containerOf(file, name, withExtended(services, name) ?? mapOf(services[name])),
+  const containers = Object.entries(file.section('services')).map(([name, service]) =>
+    containerOf(file, name, mapOf(service)),
   );
   const networks = networkDocuments(file);
   const volumes = volumeDocuments(file);
@@ -48,7 +59,10 @@ export function importCompose(text: string, folder: string, parts: ServerParts =
     if (file.root[key] !== undefined)
       file.note([key], `${key} do not move: write them as files of the containers (files:)`);
   if (file.root['include'] !== undefined) file.lost(['include'], resolvedFile);
-  const values = { ...found.defaults, ...Object.fromEntries(found.undefaulted.map((name) => [name, null])) };
+  const values = Object.fromEntries<Json>([
+    ...variables.values,
+    ...variables.undefaulted.map((name): [string, null] => [name, null]),
+  ]);
   const vars = Object.keys(values).length === 0 ? [] : [{ kind: 'vars', vars: values }];
   return {
     documents: [...vars, ...networks, ...volumes, ...containers],
@@ -57,9 +71,42 @@ export function importCompose(text: string, folder: string, parts: ServerParts =
   };
 }
 
-function noteVariables(file: ComposeFile, { defaults, undefaulted, replaced, emptied }: Interpolated): void {
+interface ResolvedRoot {
+  readonly resolved: JsonObject;
+  readonly variables: Interpolation;
+  readonly notes: readonly { readonly path: readonly string[]; readonly text: string }[];
+}
+
+/** Services have what they extend and what their env files say; then variables get their values. */
+function resolvedRoot(root: JsonObject, folder: string, read: ReadText): ResolvedRoot {
+  const services = mapOf(root['services']);
+  const own = dotEnv(folder, read);
+  const variables = new Interpolation(own.values);
+  const notes = own.problems.map((text) => ({ path: [] as readonly string[], text }));
+  const extended = Object.keys(services).map((name): [string, Json] => [
+    name,
+    withExtended(services, name) ?? mapOf(services[name]),
+  ]);
+  const withFiles = withEnvFiles(Object.fromEntries(extended), {
+    folder,
+    read,
+    dotEnv: own.values,
+    named: (path) => variables.text(path),
+    note: (service, text) => notes.push({ path: ['services', service, 'env_file'], text }),
+  });
+  return { resolved: variables.root({ ...root, services: withFiles }), variables, notes };
+}
+
+function noteVariables(
+  file: ComposeFile,
+  { values, undefaulted, replaced, emptied, kept, written }: Interpolation,
+): void {
   const say = (name: string, text: string): void => file.note([], `${name} is a variable of the shell: ${text}`);
-  for (const name of Object.keys(defaults)) say(name, 'it is one of the manifest, with its default (kind: vars)');
+  const sayOfFile = (name: string, text: string): void => file.note([], `${name} is a variable of .env: ${text}`);
+  for (const name of kept) sayOfFile(name, 'it is one of the manifest, with that value (kind: vars)');
+  for (const name of written) sayOfFile(name, 'its value is written where it stands');
+  for (const name of [...values.keys()].filter((each) => !kept.has(each)))
+    say(name, 'it is one of the manifest, with its default (kind: vars)');
   for (const name of undefaulted)
     say(name, `it is one of the manifest without a value: give it with --var ${name}=VALUE, or under kind: vars`);
   for (const name of emptied)

@@ -27,7 +27,6 @@ export const remedies: Readonly<Record<string, string>> = {
   dns: 'the network gives it (dns.* of kind: network, or files:)',
   domainname: 'the network gives it: dns.domain of kind: network',
   entrypoint: service,
-  env_file: 'write its variables as environment.NAME under config',
   extends: `it extends a service of another file: ${resolvedFile}`,
   extra_hosts: 'write them into /etc/hosts (files:)',
   gpus: device,

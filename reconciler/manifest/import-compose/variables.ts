@@ -1,80 +1,133 @@
-// Variables of the shell in a compose file: variables of manifests in environments, their defaults everywhere else. Pure.
+// Variables of the shell and of `.env` in a compose file: variables of manifests in environments, their values everywhere else. Pure.
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
-
-export interface Interpolated {
-  readonly root: JsonObject;
-  /** Default values of the variables that environments use. */
-  readonly defaults: Readonly<Record<string, string>>;
-  /** Variables that environments use and that have no default. */
-  readonly undefaulted: readonly string[];
-  /** Variables whose default is written in their place. */
-  readonly replaced: readonly string[];
-  /** Variables without a default that stand in the default of another one: nothing is written there. */
-  readonly emptied: readonly string[];
-}
+import { dollarsDoubled } from './env-lines.ts';
+import { valueOf } from './substitute.ts';
 
 const name = '[A-Za-z_][A-Za-z0-9_]*';
+const wholeName = new RegExp(`^${name}$`);
 /** A variable inside the default of another one. */
 const nested = new RegExp(String.raw`(\$\{${name}:?-[^{}]*)(?<!\$)\$(?:\{(${name})(?::?-([^{}]*))?\}|(${name}))`, 'g');
 /** `$$`, `$NAME` or `${NAME...}` without braces inside. */
 const variable = new RegExp(String.raw`\$\$|\$(${name})|\$\{(${name})(?:(:?[-?+])([^{}]*))?\}`, 'g');
+/** Values of `.env` are written in places up to this length together. */
+const mostWritten = 4 * 1024 * 1024;
 
-export function interpolate(root: JsonObject): Interpolated {
-  const defaults: Record<string, string> = {};
-  const undefaulted = new Set<string>();
-  const replaced = new Set<string>();
-  const emptied = new Set<string>();
+export class Interpolation {
+  /** Values of the variables that environments use: defaults, and those of `.env`. */
+  readonly values = new Map<string, string>();
+  /** Variables whose default is written in their place. */
+  readonly replaced = new Set<string>();
+  /** Variables without a default that stand in the default of another one: nothing is written there. */
+  readonly emptied = new Set<string>();
+  /** Variables of `.env` that environments use. */
+  readonly kept = new Set<string>();
+  /** Variables of `.env` whose value is written in their place. */
+  readonly written = new Set<string>();
+  readonly #undefaulted = new Set<string>();
+  readonly #dotEnv: ReadonlyMap<string, string>;
+  #left = mostWritten;
 
-  const kept = (text: string): string =>
-    inner(text).replaceAll(variable, (whole, bare?: string, braced?: string, sign?: string, word = '') => {
+  constructor(dotEnv: ReadonlyMap<string, string>) {
+    this.#dotEnv = dotEnv;
+  }
+
+  /** Variables that environments use and that have no value. */
+  get undefaulted(): readonly string[] {
+    return [...this.#undefaulted].filter((each) => !this.values.has(each));
+  }
+
+  root(given: JsonObject): JsonObject {
+    const walked = this.#walk(given, []);
+    return withDollars(walked, new Set([...this.values.keys(), ...this.#undefaulted])) as JsonObject;
+  }
+
+  /** A text with values in the place of its variables. */
+  text(given: string): string {
+    return withDollars(this.#resolved(given), new Set()) as string;
+  }
+
+  #walk(value: Json, path: readonly string[]): Json {
+    const isEnvironment = path[0] === 'services' && path[2] === 'environment';
+    if (isEnvironment && path.length === 4 && value === null) return this.#fromDotEnv(path[3] ?? '') ?? value;
+    if (typeof value === 'string') return isEnvironment ? this.#kept(this.#pairOf(value, path)) : this.#resolved(value);
+    if (Array.isArray(value)) return (value as readonly Json[]).map((one) => this.#walk(one, path));
+    return isMap(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.#walk(one, [...path, key])]))
+      : value;
+  }
+
+  /** A name alone in a list takes its value from outside. */
+  #pairOf(text: string, path: readonly string[]): string {
+    return path.length === 3 && this.#dotEnv.has(text) && wholeName.test(text) ? `${text}=\${${text}}` : text;
+  }
+
+  #fromDotEnv(found: string): string | undefined {
+    return this.#dotEnv.has(found) && wholeName.test(found) ? this.#kept(`\${${found}}`) : undefined;
+  }
+
+  #kept(text: string): string {
+    return this.#inner(text).replaceAll(variable, (whole, bare?: string, braced?: string, sign = '', word = '') => {
       const found = bare ?? braced;
-      if (found === undefined || sign?.endsWith('+') === true) return whole;
-      if (sign?.endsWith('-') !== true) {
-        undefaulted.add(found);
+      if (found === undefined) return whole;
+      const value = this.#dotEnv.get(found);
+      if (sign.endsWith('+'))
+        return value === undefined ? whole : valueOf({ name: found, sign, word, whole }, value, same);
+      if (value !== undefined) {
+        this.kept.add(found);
+        this.values.set(found, value);
+        return value === '' && sign === ':-' ? `\${${found}:-${word}}` : `\${${found}}`;
+      }
+      if (!sign.endsWith('-')) {
+        this.#undefaulted.add(found);
         return `\${${found}}`;
       }
-      const value = word.replaceAll('$$', () => '$');
+      const byDefault = word.replaceAll('$$', () => '$');
       // Another default for the same name would be lost.
-      if (defaults[found] !== undefined && defaults[found] !== value) return `\${${found}:-${word}}`;
-      defaults[found] = value;
+      if ((this.values.get(found) ?? byDefault) !== byDefault) return `\${${found}:-${word}}`;
+      this.values.set(found, byDefault);
       return `\${${found}}`;
     });
-  /** The innermost of nested variables gets its default, or nothing: manifests do not nest them. */
-  const inner = (text: string): string => {
-    const next = text.replaceAll(
-      nested,
-      (_, head: string, braced: string | undefined, word: string | undefined, bare = '') => {
-        (word === undefined ? emptied : replaced).add(braced ?? bare);
-        return `${head}${word ?? ''}`;
-      },
-    );
-    return next === text ? text : inner(next);
-  };
-  const resolved = (text: string): string =>
-    inner(text).replaceAll(variable, (whole, _bare?: string, braced?: string, sign?: string, word = '') => {
-      if (braced === undefined || sign?.endsWith('-') !== true) return whole;
-      replaced.add(braced);
+  }
+
+  #resolved(text: string): string {
+    return this.#inner(text).replaceAll(variable, (whole, bare?: string, braced?: string, sign = '', word = '') => {
+      const found = bare ?? braced;
+      if (found === undefined) return whole;
+      const value = this.#valueInPlace(found);
+      if (value !== undefined) return valueOf({ name: found, sign, word, whole }, value, same);
+      if (braced === undefined || !sign.endsWith('-')) return whole;
+      this.replaced.add(found);
       return word;
     });
-  const walk = (value: Json, path: readonly string[]): Json => {
-    if (typeof value === 'string')
-      return path[0] === 'services' && path[2] === 'environment' ? kept(value) : resolved(value);
-    if (Array.isArray(value)) return (value as readonly Json[]).map((one) => walk(one, path));
-    return isMap(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk(one, [...path, key])]))
-      : value;
-  };
-  const walked = walk(root, []);
-  const declared = new Set([...Object.keys(defaults), ...undefaulted]);
-  return {
-    root: withDollars(walked, declared) as JsonObject,
-    defaults,
-    undefaulted: [...undefaulted].filter((each) => defaults[each] === undefined),
-    replaced: [...replaced],
-    emptied: [...emptied],
-  };
+  }
+
+  /** The innermost of nested variables gets its value, its default, or nothing: manifests do not nest them. */
+  #inner(text: string): string {
+    const next = text.replaceAll(
+      nested,
+      (_, before: string, braced: string | undefined, word: string | undefined, bare = '') => {
+        const found = braced ?? bare;
+        const value = this.#valueInPlace(found);
+        if (value !== undefined && !/[{}]/.test(value))
+          return `${before}${value === '' && word !== undefined ? word : value}`;
+        (word === undefined ? this.emptied : this.replaced).add(found);
+        return `${before}${word ?? ''}`;
+      },
+    );
+    return next === text ? text : this.#inner(next);
+  }
+
+  #valueInPlace(found: string): string | undefined {
+    const value = this.#dotEnv.get(found);
+    if (value === undefined || value.length > this.#left) return undefined;
+    this.#left -= value.length;
+    this.written.add(found);
+    return dollarsDoubled(value);
+  }
 }
+
+const same = (word: string): string => word;
 
 const escaped = new RegExp(String.raw`\$\$(?:\{(${name})|(${name}))?`, 'g');
 

@@ -8,6 +8,7 @@ import { formatManifest } from '../../../manifest/text/format.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
+import { readSmallText } from './read-small-text.ts';
 
 export const importComposeFile: Run<ImportComposeOptions> = async (context, [file = '']) => {
   const { output, force, ...parts } = context.options;
@@ -17,14 +18,16 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [fil
       : await readFile(file, 'utf8').catch((error: Error) => {
           throw usageError(`cannot read ${file}: ${error.message}`);
         });
-  const { documents, notes, errors } = importCompose(text, dirname(resolve(file)), parts);
+  const { documents, notes, errors } = importCompose(text, dirname(resolve(file)), parts, readSmallText);
   for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);
   if (errors.length > 0) throw commandError(`${file} was not imported: correct what is named above`);
   const written = formatManifest(documents.map((document) => `---\n${stringify(document)}`).join('')).text;
   if (output === undefined) context.io.stdout.write(written);
   else
-    await writeFile(output, written, { flag: force === true ? 'w' : 'wx' }).catch((error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
-      throw commandError(`cannot write ${output}: ${why}`, error);
-    });
+    await writeFile(output, written, { flag: force === true ? 'w' : 'wx', mode: 0o600 }).catch(
+      (error: NodeJS.ErrnoException) => {
+        const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
+        throw commandError(`cannot write ${output}: ${why}`, error);
+      },
+    );
 };
