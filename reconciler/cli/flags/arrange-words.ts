@@ -35,7 +35,7 @@ export function arrangeWords(words: readonly string[], { verbs, groups }: KnownV
   return { verb, rest: [...moved, ...(runner === undefined ? rest : commandApart(rest, valueTaking([runner])))] };
 }
 
-const namesOf = ({ name, alias }: Verb): readonly string[] =>
+export const namesOf = ({ name, alias }: Verb): readonly string[] =>
   alias === undefined ? [name] : [name, name.replace(/\S+$/, alias)];
 const asksVersion = (word: string): boolean => word === '-v' || word === '--version';
 

@@ -1,6 +1,6 @@
 // Rewrites a command line before it is parsed: flags that users of other tools type, and flags and variables from the environment.
 // Pure; the caller changes the directory.
-import { arrangeWords, type KnownVerbs } from './arrange-words.ts';
+import { arrangeWords, namesOf, type KnownVerbs } from './arrange-words.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -19,16 +19,18 @@ export function readCommandLine(argv: readonly string[], env: Env, known: KnownV
   const rest = chdir === undefined ? argv : argv.slice(1);
   const { verb, rest: given } = arrangeWords(rest, known);
   const end = given.includes('--') ? given.indexOf('--') : given.length;
-  const words = given.map((word, index) => (index < end ? translatedWord(word) : word));
+  const flags = known.verbs.find((one) => namesOf(one).includes(verb.join(' ')))?.flags ?? {};
+  const words = given.map((word, index) => (index < end ? translatedWord(word, flags) : word));
   return {
     argv: [...verb, ...environmentFlags(verb[0], env), ...words],
     ...(chdir === undefined ? {} : { directory: chdir }),
   };
 }
 
-function translatedWord(word: string): string {
+function translatedWord(word: string, flags: object): string {
   const [flag = '', ...value] = word.split('=');
-  const name = Object.hasOwn(renamed, flag) ? renamed[flag] : undefined;
+  const isFormat = flag === '--format' && 'output' in flags && !('format' in flags);
+  const name = isFormat ? '--output' : Object.hasOwn(renamed, flag) ? renamed[flag] : undefined;
   if (flag === '--refresh-only')
     throw usageError(
       'there is no --refresh-only: gantry keeps no state to refresh; gantry drift shows what changed, and only reads',

@@ -3,6 +3,7 @@ import { kindNames, kindOfWord } from '../../../server/api/kinds.ts';
 import { durationMs } from '../../../server/api/text/durations.ts';
 import type { Address } from '../../core/documents/document.ts';
 import { usageError } from '../errors/usage-error.ts';
+import { refuseServerInName } from './server-in-name.ts';
 
 /** `container/web1`; the kind may also be a plural or short form. */
 export function parseAddress(text: string): Address {
@@ -19,6 +20,7 @@ export function parseAddress(text: string): Address {
 
 /** A container without its kind, or KIND/NAME. `forSnapshots`: the verb that does the same to a snapshot. */
 export function parseContainerOrAddress(text: string, forSnapshots?: string): Address {
+  refuseServerInName(text);
   if (!text.includes('/')) return parseAddress(`container/${text}`);
   const [container = '', snapshot = ''] = text.split('/');
   if (kindOfWord(container) === undefined && container !== '' && snapshot !== '')

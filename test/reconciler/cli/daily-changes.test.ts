@@ -2,7 +2,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
+import { renderUses, usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
+import { paintFor } from '../../../reconciler/cli/output/paint.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
 import { fileDaemon } from '../../support/daemons/file-daemon.ts';
@@ -182,6 +183,25 @@ test('top counts between two readings of one start, and lists the busiest first'
     ['b', 100],
     ['a', 50],
   ]);
+});
+
+test('top shows the busiest that fit the terminal, no line longer than it, and the number of the others', () => {
+  const uses = Array.from({ length: 30 }, (_, index) => ({
+    name: `c${index}`,
+    cpu: 30 - index,
+    memory: 1,
+    processes: 1,
+    received: 1,
+    sent: 1,
+  }));
+  const lines = (count: number, rows: number, columns: number): string[] =>
+    renderUses(uses.slice(0, count), paintFor(false), { columns, rows }).split('\n');
+  expect(lines(30, 23, 80)).toHaveLength(23);
+  expect(lines(30, 23, 80).at(-1)).toBe('... and 9 more');
+  expect(lines(22, 23, 80)).toHaveLength(23);
+  expect(lines(22, 23, 80).at(-1)).toMatch(/^c21 /);
+  expect(Math.max(...lines(3, 1, 20).map(({ length }) => length))).toBeLessThanOrEqual(20);
+  expect(lines(30, Infinity, Infinity)).toHaveLength(31);
 });
 
 test('an empty argument is refused with exit code 64 before anything happens, and a command may have one', async () => {

@@ -91,6 +91,20 @@ describe('flags of other tools', () => {
     expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('/nowhere/at/all')]);
   });
 
+  test('--format of lxc and docker is --output where a verb has that', async () => {
+    for (const words of [
+      ['list', '--format', 'json'],
+      ['get', 'container', '--format=json'],
+      ['--format', 'json', 'ls'],
+    ]) {
+      const run = await gantry(...words);
+      expect([run.code, JSON.parse(run.stdout)]).toEqual([0, []]);
+    }
+    const csv = await gantry('list', '--format', 'csv');
+    expect([csv.code, csv.stderr]).toEqual([64, expect.stringContaining('table, yaml, json, name')]);
+    expect((await gantry('events', '--format', 'json')).stderr).toContain("unknown option '--format'");
+  });
+
   test('--refresh-only names the alternative', async () => {
     const run = await cli(['plan', '--refresh-only']);
     expect([run.code, run.stderr]).toEqual([64, expect.stringContaining('gantry drift')]);

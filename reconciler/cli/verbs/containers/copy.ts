@@ -15,6 +15,7 @@ import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } f
 import { withClient } from '../../session/connect.ts';
 import { serverOptions } from '../../session/contexts.ts';
 import { usageError } from '../../errors/usage-error.ts';
+import { refuseServerInName } from '../../flags/server-in-name.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
@@ -28,6 +29,8 @@ async function copyOrMove(
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],
 ): Promise<void> {
+  refuseServerInName(name);
+  refuseServerInName(target, '--target-host');
   if (target.includes('/')) throw usageError(`${target} cannot be the name of a copy: give one as the second argument`);
   const { storage, target: member, targetHost } = context.options;
   if (member !== undefined && targetHost !== undefined)

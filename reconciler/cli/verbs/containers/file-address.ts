@@ -3,6 +3,7 @@ import type { Client } from '../../../../server/client/client.ts';
 import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
+import { refuseServerInName } from '../../flags/server-in-name.ts';
 
 export interface FileAddress {
   readonly container: string;
@@ -11,6 +12,7 @@ export interface FileAddress {
 }
 
 export function parseFileAddress(text: string): FileAddress {
+  refuseServerInName(text);
   const slash = text.indexOf('/');
   if (slash < 1)
     throw usageError(`${JSON.stringify(text)} is not NAME/path: a container's name, a slash, a path in it`);

@@ -11,6 +11,7 @@ import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-v
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
+import { refuseServerInName } from '../../flags/server-in-name.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
@@ -22,6 +23,7 @@ interface SnapshotAddress {
 
 export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text = '']) => {
   const { options } = context;
+  refuseServerInName(text);
   const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
   const body: SnapshotCreate = {
     ...(snapshot === undefined ? {} : { name: snapshot }),
@@ -102,6 +104,7 @@ export const deleteSnapshots: Run<HostOptions> = async (context, texts) => {
 };
 
 function parseSnapshot(text: string): SnapshotAddress {
+  refuseServerInName(text);
   const [container = '', snapshot = '', ...rest] = text.split('/');
   if (container === '' || snapshot === '' || rest.length > 0) {
     throw usageError(`${JSON.stringify(text)} is not NAME/SNAPSHOT: a container's name, a slash, a snapshot's name`);

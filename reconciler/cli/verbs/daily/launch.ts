@@ -5,6 +5,7 @@ import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { commandError } from '../../errors/usage-error.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
+import { refuseServerInName } from '../../flags/server-in-name.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
@@ -18,6 +19,7 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', given]) =>
   const { options, stop } = context;
   const image = parseImageWord(word, await readRemotes(context.io.env));
   const config = parsePairs('--config', options.config);
+  refuseServerInName(given ?? '');
   await withClient(context, async (client) => {
     const profiles = options.profile ?? ['default'];
     const body: ContainerCreate = {

@@ -37,6 +37,7 @@ const formats = ['table', 'yaml', 'json', 'name'] as const;
 
 export const listContainers: Run<ListOptions> = async (context, words, fleet) => {
   const format = formatOf(context.options.output, formats);
+  const wanted = words.map((word) => `container/${parseContainer(word, 'gantry list')}`);
   const answers = await answersOf(context, fleet, (own) => withClient(own, (client) => rowsOn(own, client)));
   for (const { host, failure } of answers) if (failure !== undefined) context.note(`${host.name}: ${failure.message}`);
   const listed = answers.flatMap((one) =>
@@ -46,7 +47,7 @@ export const listContainers: Run<ListOptions> = async (context, words, fleet) =>
         )
       : [],
   );
-  const chosen = select(words, listed);
+  const chosen = select(wanted, listed);
   if (format === 'table' || context.isJson)
     show(
       context,
@@ -63,12 +64,9 @@ export const listContainers: Run<ListOptions> = async (context, words, fleet) =>
   return failureCode(answers);
 };
 
-function select(words: readonly string[], listed: readonly Listed[]): readonly Listed[] {
+function select(wanted: readonly string[], listed: readonly Listed[]): readonly Listed[] {
   const named = listed.map((one) => ({ ...one, kind: one.row.kind, name: one.row.name }));
-  return selectObjects(
-    words.map((word) => `container/${parseContainer(word, 'gantry list')}`),
-    named,
-  );
+  return selectObjects(wanted, named);
 }
 
 async function rowsOn({ options, stop }: Context<ListOptions>, client: Client): Promise<readonly Listed[]> {

@@ -7,7 +7,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseContainer, parseDuration } from '../../flags/parse-values.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { paintFor } from '../../output/paint.ts';
+import { paintFor, type Paint } from '../../output/paint.ts';
 import { canRepaint } from '../../output/process-io.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
@@ -47,7 +47,7 @@ export const top: Run<TopOptions> = async (context, words) => {
       await pause(intervalMs, stop);
       const now = await read(context, client, wanted);
       if (repeats) io.raw.stdout.write(clear);
-      show(context, usesBetween(last, now));
+      show(context, usesBetween(last, now), repeats ? sizeOf(io) : unbounded);
       await io.flush();
       if (!repeats) return exitCodes.ok;
       last = now;
@@ -93,17 +93,36 @@ export function usesBetween(before: Reading, after: Reading): readonly Use[] {
 const bytes = ({ network }: State, counter: 'bytes_received' | 'bytes_sent'): number =>
   Object.entries(network ?? {}).reduce((sum, [nic, { counters }]) => (nic === 'lo' ? sum : sum + counters[counter]), 0);
 
-function show(context: Context, uses: readonly Use[]): void {
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const unbounded: Size = { columns: Infinity, rows: Infinity };
+
+/** The cursor needs the last row: a table that reaches it would scroll its beginning away. */
+const sizeOf = ({ stdout }: Context['io']): Size => ({ columns: stdout.columns ?? 80, rows: (stdout.rows ?? 24) - 1 });
+
+function show(context: Context, uses: readonly Use[], size: Size): void {
   if (context.isJson) return context.jsonObjects(uses.map((use) => ({ kind: 'container', ...use })));
-  const head = ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'RECEIVED', 'SENT'];
-  const rows = uses.map(({ name, cpu, memory, processes, received, sent }) => [
-    name,
-    `${cpu.toFixed(1)}%`,
-    formatBinary(memory),
-    String(processes),
-    `${formatBinary(Math.round(received))}/s`,
-    `${formatBinary(Math.round(sent))}/s`,
-  ]);
-  context.out(renderTable(head, rows, paintFor(context.color)));
+  context.out(renderUses(uses, paintFor(context.color), size));
   if (uses.length === 0) context.note('No container runs: gantry list shows all');
+}
+
+/** The first of `uses` that fit, and the number of the others. */
+export function renderUses(uses: readonly Use[], paint: Paint, { columns, rows }: Size): string {
+  const head = ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'RECEIVED', 'SENT'];
+  const fitting = uses.length < rows ? uses.length : Math.max(1, rows - 2);
+  const texts = uses
+    .slice(0, fitting)
+    .map(({ name, cpu, memory, processes, received, sent }) => [
+      name,
+      `${cpu.toFixed(1)}%`,
+      formatBinary(memory),
+      String(processes),
+      `${formatBinary(Math.round(received))}/s`,
+      `${formatBinary(Math.round(sent))}/s`,
+    ]);
+  const more = uses.length - fitting;
+  return `${renderTable(head, texts, paint, columns)}${more > 0 ? `\n... and ${more} more` : ''}`;
 }
