@@ -43,15 +43,44 @@ export class KeyedMutex {
     await Promise.allSettled(rests);
   }
 
-  /** Holds several keys at once, acquired in sorted order to avoid deadlocks. */
-  async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
-    const sorted = [...new Set(keys)].sort();
-    const step = (index: number): Promise<T> => {
-      const key = sorted[index];
-      return key === undefined ? work() : this.run(key, () => step(index + 1));
-    };
-    return step(0);
+  /** Holds several keys at once. */
+  runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    return inOrder(keys, (key, next) => this.run(key, next), work);
   }
+
+  /** Like `runAll`, and no shared work on the keys is under way. */
+  runAllUnshared<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const alone = (key: string, next: () => Promise<T>): Promise<T> =>
+      this.run(key, async () => {
+        await this.unshared(key);
+        return next();
+      });
+    return inOrder(keys, alone, work);
+  }
+
+  /** Like `runAll`, side by side with other work that shares the keys. */
+  shareAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const together = (key: string, next: () => Promise<T>): Promise<T> =>
+      this.runShared(key, (share) => {
+        share();
+        return next();
+      });
+    return inOrder(keys, together, work);
+  }
+}
+
+/** Acquires the keys in sorted order, each before the next, to avoid deadlocks. */
+async function inOrder<T>(
+  keys: readonly string[],
+  acquire: (key: string, next: () => Promise<T>) => Promise<T>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const sorted = [...new Set(keys)].sort();
+  const step = (index: number): Promise<T> => {
+    const key = sorted[index];
+    return key === undefined ? work() : acquire(key, () => step(index + 1));
+  };
+  return step(0);
 }
 
 const noop = (): void => {};

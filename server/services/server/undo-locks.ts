@@ -9,6 +9,7 @@ import { networkLock } from '../networks/networks.ts';
 import { poolLock } from '../storage/pools.ts';
 import { containersUsing } from '../storage/volume-users.ts';
 import { volumeLock } from '../storage/volume-checks.ts';
+import { useLock } from '../storage/volume-use.ts';
 
 export function undoLocksOf(records: Records, { kind, name }: RecordName): readonly string[] {
   if (kind === 'networks') return [networkLock(name)];
@@ -19,7 +20,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
   return holder.kind === 'containers' ? [containerLock(holder.name)] : volumeLocks(records, volumeIdOf(holder.name));
 }
 
-/** A volume changes while none of its users starts. */
+/** A volume changes while no container with it starts. */
 function volumeLocks(records: Records, volume: VolumeId): readonly string[] {
-  return [volumeLock(volume), ...containersUsing(records, volume).map((user) => containerLock(user))];
+  return [volumeLock(volume), useLock(volume), ...containersUsing(records, volume).map((user) => containerLock(user))];
 }

@@ -1,5 +1,6 @@
 // The containers that use a network, a pool, a custom volume or a hardware address: an index over the records, updated on demand by their
 // changes. Answers cost time in the number of users, not of containers.
+import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from './expand.ts';
@@ -79,9 +80,18 @@ class DeviceUsers {
   }
 }
 
+/** Keys of the custom volumes that the container's devices name. */
+export function usedVolumes(records: Records, container: string): readonly string[] {
+  const document = records.containers.get(container)?.document;
+  if (document === undefined) return [];
+  return volumesOf(records, container, expand(document, profilesOf(records, container)).devices);
+}
+
+const volumesOf = (records: Records, container: string, devices: DeviceMap): readonly string[] =>
+  attachedVolumes(devices).map(({ pool, name }) => volumeKeyIn(records, projectOf(container), pool, name));
+
 /** Pure but for profiles. */
 export function usesOf(container: string, document: ContainerDocument, records: Records): readonly string[] {
-  const project = projectOf(container);
   const { devices } = expand(document, profilesOf(records, container));
   const addresses = [
     ...Object.values(devices).flatMap((device) => device['hwaddr'] ?? []),
@@ -91,7 +101,7 @@ export function usesOf(container: string, document: ContainerDocument, records: 
     ...new Set([
       ...nicNetworks(devices).map((name) => `network ${name}`),
       ...[document.pool, ...devicePools(devices)].map((name) => `pool ${name}`),
-      ...attachedVolumes(devices).map(({ pool, name }) => `volume ${volumeKeyIn(records, project, pool, name)}`),
+      ...volumesOf(records, container, devices).map((key) => `volume ${key}`),
       ...addresses.map((address) => `hwaddr ${address.toLowerCase()}`),
     ]),
   ];

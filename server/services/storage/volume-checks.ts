@@ -11,6 +11,7 @@ import { volumeSize } from './custom-volumes.ts';
 import type { Pools } from './pools.ts';
 import { limitingPools } from './root-size.ts';
 import { checkVolumeType } from './volume-lists.ts';
+import { useLock } from './volume-use.ts';
 import { containersUsing, runningUsers } from './volume-users.ts';
 
 export interface VolumesDeps extends Pick<
@@ -25,14 +26,16 @@ export interface VolumesDeps extends Pick<
 
 export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
-/** Nobody can start a container that uses one of the volumes during `work`. */
+/** During `work` no container with one of the volumes starts, also one that gets it meanwhile, and none that runs plugs it. */
 export async function withVolumes<T>(
   { records, locks }: Pick<VolumesDeps, 'records' | 'locks'>,
   volumes: readonly VolumeId[],
   work: () => Promise<T>,
 ): Promise<T> {
   const users = volumes.flatMap((volume) => containersUsing(records, volume));
-  return locks.runAll([...volumes.map(volumeLock), ...users.map(containerLock)], work);
+  return locks.runAll(users.map(containerLock), () =>
+    locks.runAllUnshared(volumes.map(useLock), () => locks.runAll(volumes.map(volumeLock), work)),
+  );
 }
 
 export function refuseRunningUsers(

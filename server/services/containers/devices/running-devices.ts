@@ -22,6 +22,7 @@ import type { Pools } from '../../storage/pools.ts';
 import { deviceRuns, rootfsOf } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
+import { whileVolumesStay } from '../../storage/volume-use.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../../shared/container-view.ts';
@@ -134,6 +135,10 @@ export class RunningDevices {
   async apply(name: string, had?: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     if (live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
+    await whileVolumesStay(this.#deps, name, () => this.#apply(live, name, had));
+  }
+
+  async #apply(live: LiveDevices, name: string, had: DeviceMap | undefined): Promise<void> {
     const before = live.plugged(name);
     const found = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
     await keepAddresses(this.#deps.records, name, found);

@@ -15,6 +15,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostVolumes, type HostVolumes } from '../../storage/host-volumes.ts';
+import { whileVolumesStay } from '../../storage/volume-use.ts';
 import { keepAddresses } from '../devices/keep-addresses.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { statusCodes } from '../../../api/status.ts';
@@ -49,7 +50,20 @@ export async function startNow(
     await dropCheckpoint(deps, name);
     await deps.snapshotAtStart(name, signal);
   }
-  await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
+  await whileVolumesStay(deps, name, () => startWith(deps, name, signal, stateful));
+  for (const type of ['autostart', 'lostMemberStart'] as const)
+    deps.warnings.over(type, warnedContainer(deps.records, name));
+  if (stateful)
+    await dropCheckpoint(deps, name).catch(
+      afterwards(deps, name, `removing the used checkpoint of ${name}`, () => dropCheckpoint(deps, name)),
+    );
+  // Real system section 6: a container that resumes from its state emits no start event.
+  else deps.events.lifecycle('container-started', containerUrl(name), caller);
+}
+
+/** Its devices and addresses are those that are recorded now. */
+async function startWith(deps: StateDeps, name: string, signal: AbortSignal, stateful: boolean): Promise<void> {
+  await keepAddresses(deps.records, name, deps.view.expanded(readyContainer(deps.records, name)).devices);
   const devices = await deps.hosts.reserveDevices(name);
   const idmap = await deps.idMaps.mapForStart(name);
   const entry = readyContainer(deps.records, name);
@@ -83,14 +97,6 @@ export async function startNow(
       .then((volatile) => remember(deps, name, volatile))
       .catch(afterwards(deps, name, `recording that ${name} runs`, rememberFoundRunning));
   });
-  for (const type of ['autostart', 'lostMemberStart'] as const)
-    deps.warnings.over(type, warnedContainer(deps.records, name));
-  if (stateful)
-    await dropCheckpoint(deps, name).catch(
-      afterwards(deps, name, `removing the used checkpoint of ${name}`, () => dropCheckpoint(deps, name)),
-    );
-  // Real system section 6: a container that resumes from its state emits no start event.
-  else deps.events.lifecycle('container-started', containerUrl(name), caller);
 }
 
 /** What cannot be done after a start, with a full disk for example, is tried again while the container runs: it has started nevertheless. */
