@@ -140,6 +140,8 @@ export interface ImageDocument {
   readonly unpackedIn?: readonly string[];
   /** The server that may have a newer version; absent: the image has no such source. */
   readonly source?: ImageSourceDocument;
+  /** Another member has replaced it with a newer version: this member deletes its copy. */
+  readonly isReplaced?: true;
   readonly lifecycle: Lifecycle;
 }
 

@@ -84,7 +84,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
       ...containerParts.sessions.tasks,
       ...backups.tasks(),
       ...imageParts.imageRefresh.tasks(),
-      ...(isDryRun ? [] : [replicateImages({ ...common, cluster, members: imageParts.members })]),
+      ...(isDryRun ? [] : [replicateImages({ ...common, ...imageParts, cluster })]),
       ...(base.room === undefined ? [] : [base.room.task()]),
       ...(isDryRun
         ? []

@@ -256,7 +256,11 @@ function sourceOf(caller: Caller, remote: RemoteSource, { fingerprint }: RemoteI
   return lastingSource({ ...remote, isConfined }, fingerprint);
 }
 
-function adopted(document: ImageDocument, source: ImageSourceDocument | undefined, wish: PullWish): ImageDocument {
+function adopted(
+  { isReplaced: _over, ...document }: ImageDocument,
+  source: ImageSourceDocument | undefined,
+  wish: PullWish,
+): ImageDocument {
   const { cached } = document;
   return {
     ...document,

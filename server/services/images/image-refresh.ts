@@ -14,7 +14,7 @@ import { errorText } from '../../lib/shared/reason.ts';
 import type { Changes } from '../../records/changes.ts';
 import type { AliasDocument, ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
-import { holdersOf, imageOfCluster } from '../../membership/cluster-images.ts';
+import { holdersOf, imageOfCluster, otherHolders } from '../../membership/cluster-images.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import { type Caller, daemonCaller } from '../shared/caller.ts';
 import { ofProject } from '../shared/project-scope.ts';
@@ -95,7 +95,7 @@ export class ImageRefresh {
 
   /** The new image inherits the old one's aliases, settings and last use. */
   async #replace(caller: Caller, from: string, to: string, signal: AbortSignal): Promise<void> {
-    const { records, images, events } = this.#deps;
+    const { records, images, events, cluster } = this.#deps;
     let moved: readonly Entry<AliasDocument>[] = [];
     const handOver = (changes: Changes): void => {
       const [old, now] = [records.images.get(from)?.document, records.images.get(to)?.document];
@@ -105,13 +105,18 @@ export class ImageRefresh {
         ({ document }) => document.target === plainName(from),
       );
       for (const { name, document } of moved) changes.put('aliases', name, { ...document, target: plainName(to) });
+      // If this daemon dies before it has asked the other members, they delete their copies without being asked.
+      for (const other of otherHolders(records, from))
+        changes.putOther('images', other, { ...other.document, isReplaced: true });
     };
     await images.remove(undefined, from, signal, handOver).catch((error: unknown) => {
       // Another request may have deleted it meanwhile.
       if (records.images.has(from)) throw error;
     });
     for (const { name } of moved) events.lifecycle('image-alias-updated', aliasUrl(name), caller);
-    await images.removeOfAll(caller, from, signal);
+    // No member waits for one that is offline: each deletes its copy by itself, the offline one when it is back.
+    const isAnyOffline = otherHolders(records, from).some(({ member }) => !cluster.members.isPresent(member));
+    if (!isAnyOffline) await images.removeOfAll(caller, from, signal);
   }
 
   /** One operation per project: none shows another project's images. Not awaited: other tasks need their minute, too. */
@@ -230,7 +235,7 @@ export function isUnused(document: ImageDocument, beforeMs: number): boolean {
   return (usedMs > 0 ? usedMs : Date.parse(document.uploadedAt)) < beforeMs;
 }
 
-function successor(old: ImageDocument, now: ImageDocument): ImageDocument {
+function successor(old: ImageDocument, { isReplaced: _over, ...now }: ImageDocument): ImageDocument {
   const { cached, autoUpdate, lastUsedAt, source } = old;
   // An image that was added explicitly keeps its settings.
   const kept = now.cached ? { cached, public: old.public } : { public: old.public || now.public };

@@ -61,7 +61,8 @@ export class MemberImages {
   async fetchAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
     const { records, cluster, log } = this.#deps;
     for (const { name: image, document } of records.others.of('images', member.number)) {
-      if (document.lifecycle !== 'ready' || this.#hasOtherHolder(image, member.number)) continue;
+      const isLasting = document.lifecycle === 'ready' && document.isReplaced !== true;
+      if (!isLasting || this.#hasOtherHolder(image, member.number)) continue;
       try {
         await this.fetch(image, signal);
       } catch (error) {
@@ -147,7 +148,10 @@ export class MemberImages {
     const project = encodeURIComponent(projectOf(image));
     const path = `/1.0/operations/${begun.id}/wait?project=${project}`;
     const ended = await cluster.ask<Pick<Operation, 'status_code' | 'err'>>(member, 'GET', path);
-    if (ended.status_code !== statusCodes.success)
+    if (ended.status_code === statusCodes.success) return;
+    await cluster.readBarrier();
+    // A replaced image is deleted there without being asked, perhaps at this moment.
+    if (this.#others(image).some(({ number }) => number === member.number))
       throw errors.badRequest(`The image is left on the cluster member ${member.name}: ${ended.err}`);
   }
 
