@@ -5,6 +5,7 @@ import { statusCodes } from '../../api/status.ts';
 import type { Member } from '../../membership/members.ts';
 import { peerHeaders } from '../../membership/peer-headers.ts';
 import { fenceKey } from '../../membership/signals.ts';
+import { hasCode } from '../../lib/shared/error-code.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
 import type { Records } from '../../records/records.ts';
@@ -43,8 +44,14 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       // It may have come back since.
       checkNotOnline(deps, number, removal);
       if (member.isPresent || !isForced) await deps.images.fetchAllOf(member, isForced, signal);
-      if (!isForced) await noteRemoval(records, name);
-      if (member.isPresent) await askToLeave(deps, member, isForced);
+      if (!isForced) await noteRemoval(records, name, true);
+      try {
+        if (member.isPresent) await askToLeave(deps, member, isForced);
+      } catch (error) {
+        // It has refused, and stays. After any other failure it may have left.
+        if (hasCode(error, 'badRequest')) await noteRemoval(records, name, false);
+        throw error;
+      }
       await deps.fence.fenceOut(number);
       await forgetMember(records, number);
       await records.retry((changes) => {
@@ -107,10 +114,12 @@ function removeThisOne(
 }
 
 /** If this daemon dies once the member has left, the same request finishes the removal, without force. */
-async function noteRemoval(records: Records, name: string): Promise<void> {
+async function noteRemoval(records: Records, name: string, isLeaving: boolean): Promise<void> {
   await records.retry((changes) => {
     const document = records.members.get(name)?.document;
-    if (document !== undefined) changes.put('members', name, { ...document, isLeaving: true });
+    if (document === undefined) return;
+    const { isLeaving: _before, ...rest } = document;
+    changes.put('members', name, isLeaving ? { ...rest, isLeaving } : rest);
   });
 }
 

@@ -1,5 +1,6 @@
 // The removal of a member without force: it loses nothing, and what a crash cut off is finished by the same request.
 import { expect, test } from 'vitest';
+import { errors } from '../../../../server/api/errors.ts';
 import type { MemberDocument } from '../../../../server/records/cluster-documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import type { ClusterUseCaseDeps } from '../../../../server/services/cluster/deps.ts';
@@ -23,7 +24,7 @@ async function world() {
   await records.commit((changes) => {
     for (const number of [1, 2]) changes.put('members', `m${number}`, document(number));
   });
-  const other = { isPresent: true, hasOnlyCopy: false, asked: 0 };
+  const other = { isPresent: true, hasOnlyCopy: false, asked: 0, answer: undefined as Error | undefined };
   const member = () => {
     const found = records.members.get('m2')?.document ?? document(2);
     return { ...found, name: 'm2', document: found, isHere: false, isPresent: other.isPresent } as never;
@@ -37,6 +38,7 @@ async function world() {
         // It leaves, and this daemon dies before it has the answer.
         json: () => {
           other.asked += 1;
+          if (other.answer !== undefined) return Promise.reject(other.answer);
           other.isPresent = false;
           return new Promise(() => {});
         },
@@ -80,4 +82,22 @@ test('a member that was asked to leave and has the only copy of an image by now 
   other.hasOnlyCopy = true;
   await expect(remove()).rejects.toThrow('the only copy');
   expect(records.members.has('m2')).toBe(true);
+});
+
+test('a member that refused to leave and is offline later is removed with force only', async () => {
+  const { records, other, remove } = await world();
+  other.answer = errors.badRequest('The member m2 still has the container web: evacuate it first');
+  await expect(remove()).rejects.toThrow('still has the container web');
+  other.isPresent = false;
+  expect(() => remove()).toThrow('The member m2 is offline');
+  expect(records.members.has('m2')).toBe(true);
+});
+
+test('a member whose answer was lost may have left: its removal is finished without force', async () => {
+  const { records, other, remove } = await world();
+  other.answer = errors.outcomeUnknown('The cluster member m2 did not answer');
+  await expect(remove()).rejects.toThrow('did not answer');
+  other.isPresent = false;
+  await remove();
+  expect(records.members.has('m2')).toBe(false);
 });
