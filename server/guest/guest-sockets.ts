@@ -1,13 +1,13 @@
 // The guest sockets of all running containers: the path of each on the host, and its listener. guest-answers.ts makes the answers.
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WebSocketServer } from 'ws';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { GuestSockets } from '../services/containers/guest-access.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { GuestEvents, type GuestEventsDeps } from './guest-events.ts';
-import { mountSmall, openToAll, removePlace } from './socket-mount.ts';
+import { freeName, mountSmall, openToAll, removePlace } from './socket-mount.ts';
 import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
 
 export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &
@@ -58,7 +58,7 @@ export class GuestSocketServer implements GuestSockets {
       if (isolated && this.#ownFileSystems) await mountSmall(this.dirOf(guest));
       // For the container's root, which has another id on the host.
       await chmod(this.dirOf(guest), 0o755);
-      await rm(join(this.dirOf(guest), 'sock'), { force: true });
+      await freeName(join(this.dirOf(guest), 'sock'));
       this.#open.set(guest.uuid, await this.#listen(guest));
     });
   }

@@ -1,9 +1,11 @@
 // The directory of one guest socket as a small file system: a privileged guest may make its mount writable, but its writes are limited and
 // reach no disk of the host.
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, open, rm, stat } from 'node:fs/promises';
+import { chmod, open, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exec } from '../lib/exec.ts';
+import { hasCode } from '../lib/shared/error-code.ts';
 
 /** Room for the socket and little more. */
 const options = 'size=64k,nr_inodes=16,mode=0755,nosuid,nodev,noexec';
@@ -19,6 +21,18 @@ export async function removePlace(dir: string): Promise<void> {
   // A stopping container may still use it: the file system goes with its last user.
   if (await isMountPoint(dir)) await exec(['umount', '--lazy', dir]);
   await rm(dir, { recursive: true, force: true });
+}
+
+/** Frees the name of a former socket. Root of a privileged guest may have put a directory there: that is moved aside as it is, since a
+ *  deletion of its contents by their paths could be led out of it. */
+export async function freeName(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    if (!hasCode(error, 'EISDIR')) throw error;
+    await rename(path, `${path}.${randomUUID()}`);
+  }
 }
 
 /** O_PATH, which Node does not name. */

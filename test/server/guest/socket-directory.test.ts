@@ -1,10 +1,20 @@
 // A guest's writes to /dev/lxd reach no disk of the host: an unprivileged one cannot write there, a privileged one fills a small
 // separate file system.
-import { existsSync, readdirSync, rmSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openToAll } from '../../../server/guest/socket-mount.ts';
+import { freeName, openToAll } from '../../../server/guest/socket-mount.ts';
 import {
   hostRemains,
   leaveNothing,
@@ -41,6 +51,25 @@ describe('the place of a former socket', () => {
     symlinkSync(join(work, 'shadow'), join(work, 'link'));
     await expect(openToAll(join(work, 'link'))).rejects.toThrow('is no socket any more');
     expect(statSync(join(work, 'shadow')).mode & 0o777).toBe(0o600);
+  });
+
+  test('a link there is removed, and what it leads to stays', async () => {
+    mkdirSync(join(work, 'host'));
+    writeFileSync(join(work, 'host/file'), 'text');
+    symlinkSync(join(work, 'host'), join(work, 'to-host'));
+    await freeName(join(work, 'to-host'));
+    expect([existsSync(join(work, 'to-host')), readdirSync(join(work, 'host'))]).toEqual([false, ['file']]);
+    await freeName(join(work, 'to-host'));
+  });
+
+  test('a directory from root of the guest is moved aside with its contents, which nothing enters', async () => {
+    const place = join(work, 'guest');
+    mkdirSync(join(place, 'sock/deep'), { recursive: true });
+    symlinkSync(work, join(place, 'sock/deep/out'));
+    await freeName(join(place, 'sock'));
+    const [aside = '', ...others] = readdirSync(place);
+    expect([aside, others]).toEqual([expect.stringMatching(/^sock\.[0-9a-f-]{36}$/), []]);
+    expect(readlinkSync(join(place, aside, 'deep/out'))).toBe(work);
   });
 });
 

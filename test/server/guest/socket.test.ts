@@ -304,6 +304,16 @@ describe('the guest socket exists', () => {
     expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');
   });
 
+  test('it exists after a restart of the daemon for which a guest put a directory in its place', async () => {
+    const name = await running({ config: { 'user.k': 'v' } });
+    const socket = join(directoryOf(name), 'sock');
+    await daemon.restart(async () => {
+      await rm(socket, { force: true });
+      await mkdir(join(socket, 'full'), { recursive: true });
+    });
+    expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');
+  });
+
   test('but not for a container that ended while no daemon ran', async () => {
     const name = await running();
     const directory = directoryOf(name);
