@@ -13,7 +13,7 @@ import { containersWith } from '../../shared/used-by.ts';
 import { expand, type ExpandedSettings, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
 import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
-import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../shared/draft.ts';
+import { checkArchitecture, checkDraft, requirePlaces, requireProfiles, withHardwareAddresses } from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { refuseUnmountable } from '../devices/block-sources.ts';
 import type { StateDeps } from '../shared/state-deps.ts';
@@ -111,7 +111,7 @@ async function change(
         const { document } = readyContainer(deps.records, name);
         checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
         const wanted = next(document);
-        for (const profile of wanted.profiles) changes.require('profiles', profile);
+        requireProfiles(deps.records, changes, name, wanted);
         requirePlaces(deps.records, changes, name, wanted);
         changes.put('containers', name, reserve(name, wanted));
       });

@@ -50,6 +50,22 @@ test('the output of a recorded command is at the URLs that it names, and in no o
   await daemon.ok('PUT', `/1.0/containers/${name}/state?project=a`, { action: 'stop', force: true });
 });
 
+test('a profile of a project is not deleted while a container gets it', async () => {
+  const name = fresh();
+  await makeContainerIn(daemon, 'a', name);
+  for (let round = 0; round < 20; round += 1) {
+    const profile = `p${round}`;
+    await daemon.call('POST', '/1.0/profiles?project=a', { name: profile });
+    await Promise.all([
+      daemon.call('PATCH', `/1.0/containers/${name}?project=a`, { profiles: ['default', profile] }),
+      daemon.call('DELETE', `/1.0/profiles/${profile}?project=a`),
+    ]);
+    const { profiles } = await daemon.get(`/1.0/containers/${name}?project=a`);
+    const isThere = (await daemon.call('GET', `/1.0/profiles/${profile}?project=a`)).status === 200;
+    expect([round, profiles.includes(profile)]).toEqual([round, isThere]);
+  }
+});
+
 describe('a name with %', () => {
   const escaped = 'a%25secret';
 
