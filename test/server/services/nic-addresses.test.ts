@@ -139,6 +139,17 @@ describe('addresses of nics', () => {
     await setState(daemon, name, 'stop', { force: true });
   });
 
+  test('an address of a change that is refused for another reason stays free', async () => {
+    const [one, other] = [await made(), await made()];
+    const refused = await daemon.call('PUT', `/1.0/containers/${one}`, {
+      profiles: ['default'],
+      devices: nic({ 'ipv4.address': '10.214.201.66' }),
+      config: { 'raw.idmap': 'both 4000000000 0' },
+    });
+    expect([refused.status, refused.metadata.details[0].path]).toEqual([400, 'config.raw.idmap']);
+    expect((await patch(other, nic({ 'ipv4.address': '10.214.201.66' }))).status).toBe(200);
+  });
+
   test('an address chosen for several containers concurrently is given to one of them', async () => {
     const names = [await made(), await made(), await made()];
     const wanted = nic({ 'ipv4.address': '10.214.201.77' });

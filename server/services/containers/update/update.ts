@@ -13,7 +13,13 @@ import { containersWith } from '../../shared/used-by.ts';
 import { expand, type ExpandedSettings, isServerKey, nicNetworks } from '../../shared/expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
 import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
-import { checkArchitecture, checkDraft, requirePlaces, requireProfiles, withHardwareAddresses } from '../shared/draft.ts';
+import {
+  checkArchitecture,
+  checkDraft,
+  requirePlaces,
+  requireProfiles,
+  withHardwareAddresses,
+} from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { refuseUnmountable } from '../devices/block-sources.ts';
 import type { StateDeps } from '../shared/state-deps.ts';
@@ -57,7 +63,14 @@ export async function putContainer(
   if (restore !== '') return restoreSnapshot(deps, caller, name, { ...body, restore }, ifMatch);
   const entry = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
-  deps.idMaps.check(name, replaced(deps, name, entry.document, body));
+  const wanted = replaced(deps, name, entry.document, body);
+  try {
+    deps.idMaps.check(name, wanted);
+  } catch (error) {
+    // No operation will record the addresses that it claims.
+    deps.hosts.claimed.delete(name);
+    throw error;
+  }
   return deps.operations.start({
     description: 'Updating container',
     resources: { containers: [containerUrl(name)] },
