@@ -35,14 +35,23 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
   if (deps.sagas.isUndoing('containers', name)) return deleteUndone(deps, caller, name);
   readyContainer(deps.records, name);
   refuseRunning(deps, name, 'deleting it');
-  if (isTrue(deps.view.expanded(readyContainer(deps.records, name)).config['security.protection.delete'] ?? '')) {
-    throw errors.forbidden(`The container ${name} is protected: unset security.protection.delete before deleting it`);
-  }
+  refuseProtected(deps, name);
   return deps.operations.start({
     description: 'Deleting container',
     resources: { containers: [containerUrl(name)] },
-    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, signal)),
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeUnprotected(deps, caller, name, signal)),
   });
+}
+
+function refuseProtected({ records, view }: RemoveDeps, name: string): void {
+  if (!isTrue(view.expanded(readyContainer(records, name)).config['security.protection.delete'] ?? '')) return;
+  throw errors.forbidden(`The container ${name} is protected: unset security.protection.delete before deleting it`);
+}
+
+/** It may have been protected while this waited. */
+async function removeUnprotected(deps: RemoveDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  refuseProtected(deps, name);
+  await removeNow(deps, caller, name, signal);
 }
 
 /** A change of it failed, and so did its undo: the undo is retried first. A container that was being created is gone then. */
@@ -53,7 +62,7 @@ function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation
     run: async (_handle, signal) => {
       await deps.sagas.finishUndo('containers', name);
       await deps.locks.run(lockOf(name), async () => {
-        if (deps.records.containers.has(name)) await removeNow(deps, caller, name, signal);
+        if (deps.records.containers.has(name)) await removeUnprotected(deps, caller, name, signal);
       });
     },
   });
