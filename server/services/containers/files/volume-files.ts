@@ -36,8 +36,9 @@ export async function templateNames(volume: string): Promise<readonly string[]> 
     .sort();
 }
 
-export function hasTemplate(volume: string, name: string): Promise<boolean> {
-  return isKind(join(volume, templatesDir, name), 'file');
+export async function hasTemplate(volume: string, name: string): Promise<boolean> {
+  const dir = join(volume, templatesDir);
+  return (await isKind(dir, 'directory')) && isKind(join(dir, name), 'file');
 }
 
 export function writeMetadataText(volume: string, text: string): Promise<void> {

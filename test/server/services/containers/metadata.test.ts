@@ -328,6 +328,21 @@ describe('a start', () => {
     expect(existsSync(join(outside, 'started'))).toBe(false);
   });
 
+  test('a folder of templates that leads out of the volume has none: what is there is neither shown, changed nor deleted', async () => {
+    await make('astray');
+    const outside = join(daemon.dir, 'astray');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'passwd'), 'of the host');
+    rmSync(join(volume('astray'), 'templates'), { recursive: true });
+    symlinkSync(outside, join(volume('astray'), 'templates'));
+    expect(await daemon.get(path('astray', '/templates'))).toEqual([]);
+    for (const method of ['DELETE', 'PUT'])
+      expect([method, (await daemon.call(method, template('astray', 'passwd'), 'x')).status]).toEqual([method, 404]);
+    for (const method of ['GET', 'POST'])
+      expect((await daemon.call(method, template('astray', 'passwd'), 'x')).status).toBeGreaterThanOrEqual(400);
+    expect(readFileSync(join(outside, 'passwd'), 'utf8')).toBe('of the host');
+  });
+
   test('a start of a container without metadata applies no templates', async () => {
     await createContainer(daemon, 'plain');
     expect(await start('plain')).toMatchObject({ status: 'Success' });
