@@ -89,6 +89,29 @@ export class Pools {
     await driver.renameVolume(pool, volume, newName);
   }
 
+  /** Takes back `renameVolume` with the same arguments. One that did not begin, because the new name is taken or the volume is lost, has
+   *  nothing to take back. */
+  async renameVolumeBack(poolOf: string, volume: VolumeRef, newName: string): Promise<void> {
+    const { driver, pool } = this.use(poolOf);
+    const renamed = { ...volume, name: newName };
+    const [isHere, isThere] = [await driver.hasVolume(pool, volume), await driver.hasVolume(pool, renamed)];
+    if (isHere === isThere) return;
+    await driver.renameVolume(pool, renamed, volume.name);
+  }
+
+  async renameSnapshot(poolOf: string, snapshot: SnapshotRef, newName: string): Promise<void> {
+    const { driver, pool } = this.use(poolOf);
+    await driver.renameSnapshot(pool, snapshot, newName);
+  }
+
+  /** Like `renameVolumeBack`. */
+  async renameSnapshotBack(poolOf: string, { volume, snapshot }: SnapshotRef, newName: string): Promise<void> {
+    const { driver, pool } = this.use(poolOf);
+    const names = await driver.listSnapshots(pool, volume);
+    if (names.includes(snapshot) === names.includes(newName)) return;
+    await driver.renameSnapshot(pool, { volume, snapshot: newName }, snapshot);
+  }
+
   /** A step of a saga, idempotent like createVolume. */
   async createSnapshot(
     poolOf: string,

@@ -33,7 +33,7 @@ export function renameContainerSaga(
         name: 'volume',
         execute: ({ from, to, pool }) => deps.pools.renameVolume(pool, volume(from), to),
         async undo({ from, to, pool }) {
-          if (deps.records.containers.has(from)) await deps.pools.renameVolume(pool, volume(to), from);
+          if (deps.records.containers.has(from)) await deps.pools.renameVolumeBack(pool, volume(from), to);
         },
       },
       { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from) },

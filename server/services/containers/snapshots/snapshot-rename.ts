@@ -7,10 +7,6 @@ import { errors } from '../../../api/errors.ts';
 export type RenameSnapshotParams = SnapshotParams & { readonly to: string };
 
 export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<RenameSnapshotParams> {
-  const rename = async (pool: string, container: string, from: string, to: string): Promise<void> => {
-    const { driver, pool: spec } = deps.pools.use(pool);
-    await driver.renameSnapshot(spec, snapshotRef(container, from), to);
-  };
   return {
     kind: 'snapshot-rename',
     onRestart: 'unwind',
@@ -23,8 +19,10 @@ export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<RenameSnapshotP
     steps: [
       {
         name: 'snapshot',
-        execute: ({ pool, container, snapshot, to }) => rename(pool, container, snapshot, to),
-        undo: ({ pool, container, snapshot, to }) => rename(pool, container, to, snapshot),
+        execute: ({ pool, container, snapshot, to }) =>
+          deps.pools.renameSnapshot(pool, snapshotRef(container, snapshot), to),
+        undo: ({ pool, container, snapshot, to }) =>
+          deps.pools.renameSnapshotBack(pool, snapshotRef(container, snapshot), to),
       },
     ],
     commit(changes, { container, uuid, snapshot, to }) {

@@ -22,7 +22,7 @@ export function renameVolumeSaga(deps: VolumeSagaDeps): Saga<MoveParams> {
       {
         name: 'volume',
         execute: ({ from, to }) => deps.pools.renameVolume(from.pool, refOf(from.name), to.name),
-        undo: ({ from, to }) => deps.pools.renameVolume(from.pool, refOf(to.name), from.name),
+        undo: ({ from, to }) => deps.pools.renameVolumeBack(from.pool, refOf(from.name), to.name),
       },
     ],
     commit: (changes, params) => commitMove(deps.records, changes, params),

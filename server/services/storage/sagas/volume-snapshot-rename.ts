@@ -13,10 +13,6 @@ import { errors } from '../../../api/errors.ts';
 export type RenameVolumeSnapshotParams = VolumeSnapshotParams & { readonly to: string };
 
 export function renameVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<RenameVolumeSnapshotParams> {
-  const rename = async ({ volume }: VolumeSnapshotParams, from: string, to: string): Promise<void> => {
-    const { driver, pool } = deps.pools.use(volume.pool);
-    await driver.renameSnapshot(pool, { volume: refOf(volume.name), snapshot: from }, to);
-  };
   return {
     kind: 'volume-snapshot-rename',
     onRestart: 'unwind',
@@ -31,8 +27,10 @@ export function renameVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<RenameVolum
     steps: [
       {
         name: 'snapshot',
-        execute: (params) => rename(params, params.snapshot, params.to),
-        undo: (params) => rename(params, params.to, params.snapshot),
+        execute: ({ volume, snapshot, to }) =>
+          deps.pools.renameSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }, to),
+        undo: ({ volume, snapshot, to }) =>
+          deps.pools.renameSnapshotBack(volume.pool, { volume: refOf(volume.name), snapshot }, to),
       },
     ],
     commit(changes, params) {
