@@ -36,7 +36,8 @@ export function answerResult(
   result: RouteReply,
 ): FastifyReply {
   if (result.kind === 'sync') {
-    const rendered = deps.dialect.sync(endpoint, result);
+    const dialect = deps.dialect.forClient?.(request.headers['user-agent']) ?? deps.dialect;
+    const rendered = dialect.sync(endpoint, result);
     return answer(deps, request, reply, { ...rendered, headers: { ...rendered.headers, ...result.headers } });
   }
   if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));

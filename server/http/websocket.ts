@@ -241,7 +241,7 @@ export class Websockets {
       const isOther = this.#callerOf(request, url).projects?.join() !== caller.projects?.join();
       if (isOther || this.#refusal(request, url, endpoint) !== undefined) peer.terminate();
     };
-    const { dialect } = this.#deps;
+    const dialect = this.#deps.dialect.forClient?.(request.headers['user-agent']) ?? this.#deps.dialect;
     const unsubscribe = this.#deps.events.subscribe(
       types,
       (event, svcText) => {

@@ -23,6 +23,8 @@ export interface Dialect {
   ): RenderedAnswer;
   async(operation: Operation): RenderedAnswer;
   error(error: AppError): RenderedAnswer;
+  /** The form for a client with this User-Agent. Absent: all clients get the same. */
+  forClient?(agent: string | undefined): Dialect;
   /** The event in the dialect's form; the same event if they are equal. Absent: they always are. */
   event?(event: Event): Event;
 }

@@ -1,5 +1,6 @@
 // Translates names and shapes into those of LXD's answers. Pure.
 import { lxdExtensions } from '../../api/server/extensions.ts';
+import { statusCodes } from '../../api/status.ts';
 import { keepDerived } from '../../lib/cached-json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -27,6 +28,30 @@ const words: Readonly<Record<string, Words>> = {
 
 export function inWordsOfLxd(endpointId: string, metadata: unknown): unknown {
   return words[endpointId]?.(metadata) ?? metadata;
+}
+
+/** By endpoint, before the others: for clients of release 5. */
+const wordsOf5: Readonly<Record<string, Words>> = {
+  'operations.get': withFailedCommand,
+  'operations.wait': withFailedCommand,
+};
+
+export function inWordsOfLxd5(endpointId: string, metadata: unknown): unknown {
+  return wordsOf5[endpointId]?.(metadata) ?? metadata;
+}
+
+const unrunnable = new Map<unknown, string>([
+  [126, 'Command not executable'],
+  [127, 'Command not found'],
+]);
+
+/** Real system section 15: the operation of a command that could not run has failed; its exit code stays. */
+export function withFailedCommand<T>(operation: T): T {
+  if (!isRecord(operation) || !isRecord(operation['metadata'])) return operation;
+  const err = unrunnable.get(operation['metadata']['return']);
+  return err === undefined || operation['status_code'] !== statusCodes.success
+    ? operation
+    : { ...operation, status: 'Failure', status_code: statusCodes.failure, err };
 }
 
 /** Clients read the name of a backup from a URL without an object (real system section 5). */

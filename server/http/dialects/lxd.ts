@@ -4,7 +4,7 @@ import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { lxdTextOf, statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Dialect, RenderedAnswer } from './dialect.ts';
-import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
+import { inWordsOfLxd, inWordsOfLxd5, operationWords, withFailedCommand } from './lxd-spellings.ts';
 import { statusCodes } from '../../api/status.ts';
 
 /** LXD always sends all seven members. */
@@ -28,7 +28,7 @@ const envelope = (members: Envelope): Required<Envelope> => ({
   ...members,
 });
 
-export const lxdDialect: Dialect = {
+const ofRelease3: Dialect = {
   name: 'lxd',
   headerPrefix: 'x-lxd-',
   takesNullTexts: true,
@@ -62,6 +62,22 @@ export const lxdDialect: Dialect = {
     const text = lxdTextOf(error.code) ?? errorText(error);
     return { status, headers: {}, body: envelope({ type: 'error', error_code: status, error: text }) };
   },
+};
+
+/** What clients of release 5 need to say why a command did not run; other clients expect the exit code alone. */
+const ofRelease5: Dialect = {
+  ...ofRelease3,
+  sync: (endpoint, reply) =>
+    ofRelease3.sync(endpoint, { ...reply, metadata: inWordsOfLxd5(endpoint.id, reply.metadata) }),
+  event: (event) => {
+    const told = ofRelease3.event?.(event) ?? event;
+    return told.type === 'operation' ? { ...told, metadata: withFailedCommand(told.metadata) } : told;
+  },
+};
+
+export const lxdDialect: Dialect = {
+  ...ofRelease3,
+  forClient: (agent = '') => (/^LXD (?:[5-9]|\d\d)\b/.test(agent) ? ofRelease5 : ofRelease3),
 };
 
 /** Real system section 0: create and rename answer 201; deletes without an operation 200, never 202 or 204. */

@@ -92,6 +92,10 @@ export const containerProofs: Readonly<Record<string, Proof>> = {
       code: 4,
       stdout: 'in',
     });
+    expect(await world.lxc.run(['exec', c, '--', 'no-such-program'])).toMatchObject({
+      code: 127,
+      stderr: expect.stringMatching(/Error: Command not found\n$/),
+    });
   },
   console: async (world) =>
     expect(await world.lxc('console', await running(world), '--show-log')).toMatch(/Console log:\s+\S/),

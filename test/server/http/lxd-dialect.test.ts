@@ -86,6 +86,27 @@ describe('answers', () => {
     expect((await lxd('GET', `${exec.body.operation}/wait`)).metadata.status).toBe('Success');
   });
 
+  test('say why a command did not run to clients of release 5, and the exit code alone to others', async () => {
+    const ended = async (headers: Readonly<Record<string, string>>, file: string): Promise<Operation> => {
+      const { body } = await lxd('POST', '/1.0/containers/one/exec', { command: [file] }, headers);
+      const waited = (await lxd('GET', `${body.operation}/wait`, undefined, headers)).metadata as Operation;
+      expect((await lxd('GET', body.operation, undefined, headers)).metadata).toEqual(waited);
+      return waited;
+    };
+    const agent = { 'user-agent': 'LXD 5.0.2 (Linux; x86_64)' };
+    expect(await ended(agent, 'no-such-program')).toMatchObject({
+      status: 'Failure',
+      status_code: 400,
+      err: 'Command not found',
+      metadata: { return: 127 },
+    });
+    await lxd('POST', '/1.0/containers/one/files?path=/plain', Buffer.from('x'), { 'x-lxd-mode': '0644' });
+    expect(await ended(agent, '/plain')).toMatchObject({ err: 'Command not executable', metadata: { return: 126 } });
+    expect(await ended(agent, 'true')).toMatchObject({ status: 'Success', err: '', metadata: { return: 0 } });
+    for (const other of [{}, { 'user-agent': 'LXD 3.12' }, { 'user-agent': 'python-requests/2' }])
+      expect(await ended(other, 'no-such-program')).toMatchObject({ status: 'Success', metadata: { return: 127 } });
+  });
+
   test('mark files by headers of LXD, and demand trust by its own header', async () => {
     await lxd('POST', '/1.0/containers/one/files?path=/f', Buffer.from('x'), {
       'x-lxd-mode': '0640',

@@ -56,7 +56,7 @@ export class ContainersMetadata {
   async createTemplate(caller: Caller, name: string, template: string, bytes: Buffer): Promise<void> {
     checkTemplateName(template);
     await this.#change(caller, name, async (volume) => {
-      if (await hasTemplate(volume, template)) throw errors.exists(`template of container ${name}`, template);
+      if (await hasTemplate(volume, template)) throw errors.exists('template', `${name}/${template}`);
       await writeTemplateText(volume, template, bytes);
     });
   }
@@ -111,4 +111,4 @@ function checkTemplateName(template: string): void {
   checkName('template', template, templateNameRule);
 }
 
-const noTemplate = (name: string, template: string) => errors.notFound(`template of container ${name}`, template);
+const noTemplate = (name: string, template: string) => errors.notFound('template', `${name}/${template}`);

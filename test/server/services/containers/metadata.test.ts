@@ -214,7 +214,7 @@ describe('templates', () => {
     expect(await daemon.call('DELETE', template('tpl', 'new one'))).toMatchObject({ status: 200, metadata: {} });
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await daemon.call(method, template('tpl', 'new one'), method === 'PUT' ? 'x' : undefined);
-      expect([answer.status, why(answer)]).toEqual([404, 'The template of container tpl new one was not found']);
+      expect([answer.status, why(answer)]).toEqual([404, 'The template tpl/new one was not found']);
     }
   });
 
