@@ -18,7 +18,8 @@ describe.skipIf(etcdMissing() !== undefined)('renewals', () => {
   afterAll(() => etcd?.stop());
   const open = async (): Promise<void> => {
     relay = await openRelay(etcd.endpoints[0] ?? '');
-    link = new EtcdLink({ endpoints: [relay.address, ...etcd.endpoints] });
+    // Alone: on a busy machine it would be left before it is cut.
+    link = new EtcdLink({ endpoints: [relay.address] });
     renewals = new KeepAlive(link);
   };
   afterEach(() => {
@@ -50,6 +51,7 @@ describe.skipIf(etcdMissing() !== undefined)('renewals', () => {
     const lease = await grant();
     expect(await renewals.renew(lease)).toBe(ttlSeconds);
     relay.cut('answers');
+    link.useEndpoints([relay.address, ...etcd.endpoints]);
     await expect(renewals.renew(lease)).rejects.toMatchObject({ kind: 'unreachable' });
     expect(await renewals.renew(lease)).toBe(ttlSeconds);
     expect(link.endpoint).toBe(etcd.endpoints[0]);

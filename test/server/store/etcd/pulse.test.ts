@@ -1,4 +1,5 @@
 // A member of etcd that stops working is left before the limit of a call; a slow one is waited for.
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { EtcdFailure } from '../../../../server/store/etcd/failure.ts';
 import { EtcdLink } from '../../../../server/store/etcd/link.ts';
@@ -126,28 +127,39 @@ test.skipIf(missing !== undefined)(
   'a write that a follower passed on to a frozen leader ends with the next election',
   async () => {
     const etcd = await startEtcd({ members: 3 });
-    const leader = etcd.leader();
-    const [follower = ''] = etcd.endpoints.filter((_, member) => member !== leader);
-    // A check every four seconds; an election takes one or two.
-    const link = new EtcdLink({ endpoints: [follower, follower], attemptMs: 16_000 });
     const put = { requestPut: { key: Buffer.from('a'), value: Buffer.from('b') } };
     const write = { compare: [], success: [put], failure: [] };
-    try {
-      await link.attempt('Txn', write);
-      etcd.signal(leader, 'SIGSTOP');
-      // The first ones may come before the process has stopped.
-      let failure: unknown;
-      for (const end = Date.now() + 60_000; failure === undefined && Date.now() < end;)
-        failure = await link.attempt('Txn', write).then(
+    /** The failure of a write through a follower of the frozen leader; undefined if another member led by then. */
+    const writeToFrozen = async (): Promise<unknown> => {
+      const leader = etcd.leader();
+      const [follower = ''] = etcd.endpoints.filter((_, member) => member !== leader);
+      // A check every four seconds; an election takes one or two.
+      const link = new EtcdLink({ endpoints: [follower, follower], attemptMs: 16_000, totalMs: 60_000 });
+      try {
+        await link.call('Txn', write);
+        etcd.signal(leader, 'SIGSTOP');
+        await until(() => isStopped(etcd.pid(leader)));
+        const failure = await link.attempt('Txn', write).then(
           () => undefined,
           (error: unknown) => error,
         );
-      expect(failure).toMatchObject({ kind: 'unreachable', hasNewLeader: true });
-      expect(await link.attempt('Txn', write)).toMatchObject({ succeeded: true });
+        expect(await link.call('Txn', write)).toMatchObject({ succeeded: true });
+        return failure;
+      } finally {
+        etcd.signal(leader, 'SIGCONT');
+        link.close();
+      }
+    };
+    try {
+      // On a busy machine the leader may change before it is frozen, and an election may outlast a check.
+      await until(async () => {
+        const failure = await writeToFrozen();
+        return failure instanceof EtcdFailure && failure.kind === 'unreachable' && failure.hasNewLeader;
+      });
     } finally {
-      etcd.signal(leader, 'SIGCONT');
-      link.close();
       await etcd.stop();
     }
   },
 );
+
+const isStopped = (pid: number): boolean => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
