@@ -39,7 +39,7 @@ container_stateless_copy | services/containers/snapshots/snapshots.ts | server/s
 container_only_migration | services/containers/create/copy.ts | server/services/transfer/migration/migration.test.ts | container_only
 unix_device_rename | drivers/devices/unix.ts | server/drivers/devices/host-devices.test.ts | path and source stand for each other
 storage_rsync_bwlimit | services/transfer/migration/source.ts | server/services/transfer/migration/faults.test.ts | rsync.bwlimit
-network_vxlan_interface | drivers/network/ip-commands.ts | server/drivers/network/bridge-host.test.ts | tunnel.m.interface
+network_vxlan_interface | drivers/network/ip-commands.ts | server/drivers/network/bridge-tunnels.test.ts | tunnel.m.interface
 storage_zfs_remove_snapshots | drivers/storage/zfs/datasets.ts | conformance/storage-snapshots.ts | restoring a snapshot keeps
 storage_zfs_use_refquota | drivers/storage/zfs/zfs.ts | hosts/suite/zfs-pools.ts | zfs.use_refquota
 zfs_block_mode | drivers/storage/zfs/volumes.ts | hosts/suite/zfs-pools.ts | block volumes stand beside
@@ -131,7 +131,7 @@ custom_volume_snapshot_expiry | services/storage/volume-snapshots.ts | server/se
 custom_volume_backup | services/transfer/backups/owner.ts | reconciler/cli/verbs/backup.test.ts | A volume
 storage_unmapped | services/storage/host-volumes.ts | server/services/storage/volumes.test.ts | security.unmapped
 projects | services/projects/projects.ts | server/services/projects/projects.test.ts | /1.0/projects
-network_vxlan_ttl | drivers/network/ip-commands.ts | server/drivers/network/bridge-host.test.ts | tunnel.m.ttl
+network_vxlan_ttl | drivers/network/ip-commands.ts | server/drivers/network/bridge-tunnels.test.ts | tunnel.m.ttl
 container_incremental_copy | services/transfer/migration/refresh.ts | server/services/transfer/migration/refresh.test.ts | refresh
 usb_optional_vendorid | drivers/devices/usb.ts | server/drivers/devices/host-devices.test.ts | vendorid
 snapshot_scheduling | services/containers/snapshots/schedule.ts | server/services/containers/snapshots.test.ts | snapshots.schedule

@@ -5,6 +5,7 @@ const decisions = 'server/drivers/network/decisions.test.ts';
 const acls = 'server/drivers/network/acl-host.test.ts';
 const aclRules = 'server/drivers/network/acl-rules.test.ts';
 const onHost = 'server/drivers/network/bridge-host.test.ts';
+const tunnels = 'server/drivers/network/bridge-tunnels.test.ts';
 const suite = 'conformance/network.ts';
 
 /** Keys: those of docs/keys/network.md. */
@@ -42,20 +43,20 @@ export const networkKeyTests: Readonly<Record<string, string>> = {
   'ipv6.nat.order': decisions,
   'ipv6.routes': decisions,
   'ipv6.routing': decisions,
-  'raw.dnsmasq': onHost,
+  'raw.dnsmasq': 'server/drivers/network/bridge-damage.test.ts',
   'security.acls': acls,
   'security.acls.default.egress.action': acls,
   'security.acls.default.egress.logged': aclRules,
   'security.acls.default.ingress.action': acls,
   'security.acls.default.ingress.logged': aclRules,
-  'tunnel.NAME.group': onHost,
-  'tunnel.NAME.id': onHost,
-  'tunnel.NAME.interface': onHost,
-  'tunnel.NAME.local': onHost,
+  'tunnel.NAME.group': tunnels,
+  'tunnel.NAME.id': tunnels,
+  'tunnel.NAME.interface': tunnels,
+  'tunnel.NAME.local': tunnels,
   'tunnel.NAME.port': decisions,
-  'tunnel.NAME.protocol': onHost,
-  'tunnel.NAME.remote': onHost,
-  'tunnel.NAME.ttl': onHost,
+  'tunnel.NAME.protocol': tunnels,
+  'tunnel.NAME.remote': tunnels,
+  'tunnel.NAME.ttl': tunnels,
   'user.*': 'server/services/networks.test.ts',
 };
 

@@ -2,8 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { Resolver } from 'node:dns/promises';
+import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { openBridgeNetwork } from '../../../server/drivers/network/bridge.ts';
 import { openNetworkFiles } from '../../../server/drivers/network/network-files.ts';
 import type { NetworkDriver } from '../../../server/drivers/network/driver.ts';
@@ -11,6 +13,7 @@ import { attachPort, detachPort, isOvsBridge } from '../../../server/drivers/ope
 import { exec } from '../../../server/lib/exec.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import type { NetworkHarness } from '../../conformance/network.ts';
+import { until } from '../until.ts';
 import { joinNetns } from './network-namespace.ts';
 
 const runDir = '/run/gantry/networks';
@@ -19,14 +22,49 @@ export interface BridgeHarness extends NetworkHarness {
   readonly dir: string;
   /** At most 7 characters; every interface and namespace of this harness begins with it. */
   readonly prefix: string;
+  /** Networks beyond the host, as they begin: /24 and /64. */
+  readonly outside: {
+    readonly ipv4: string;
+    readonly ipv6: string;
+    readonly otherIpv4: string;
+    readonly otherIpv6: string;
+  };
   dnsmasqPid(network: string): number;
 }
 
-/** Subnets of one part. */
-const partSize = 84;
+/** Parts of 10.213.0.0/16, and the subnets of one. */
+const parts = 8;
+const partSize = 32;
 
-/** `part`: concurrent test files use different parts of 10.213.0.0/16. `onSwitch`: uses Open vSwitch bridges. */
-export async function makeBridgeHarness(part: 0 | 1 | 2, onSwitch = false): Promise<BridgeHarness> {
+interface Part {
+  readonly number: number;
+  release(): void;
+}
+
+/** Reserves a part that no other process of tests on this host uses, until it is released or this process ends. */
+async function reservePart(): Promise<Part> {
+  let found: Part | undefined;
+  await until(async () => {
+    for (let number = 0; number < parts && found === undefined; number += 1) found = await reserve(number);
+    return found !== undefined;
+  });
+  return found ?? expect.unreachable();
+}
+
+/** The abstract socket ends with this process. */
+function reserve(number: number): Promise<Part | undefined> {
+  const server = createServer().unref();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(undefined));
+    server.listen({ path: `\0gantry-test-networks-${number}` }, () =>
+      resolve({ number, release: () => void server.close() }),
+    );
+  });
+}
+
+/** `onSwitch`: uses Open vSwitch bridges. */
+export async function makeBridgeHarness(onSwitch = false): Promise<BridgeHarness> {
+  const part = await reservePart();
   const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
   const files = openNetworkFiles(dir, runDir);
   const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
@@ -47,13 +85,19 @@ export async function makeBridgeHarness(part: 0 | 1 | 2, onSwitch = false): Prom
   return {
     dir,
     prefix,
+    outside: {
+      ipv4: `198.18.${100 + 2 * part.number}`,
+      otherIpv4: `198.18.${101 + 2 * part.number}`,
+      ipv6: `fd42:ffff:${100 + 2 * part.number}`,
+      otherIpv6: `fd42:ffff:${101 + 2 * part.number}`,
+    },
     dnsmasqPid,
     open,
     fresh() {
       count += 1;
       do octet = (octet + 2) % partSize;
-      while (isUsed(octet + partSize * part) || isUsed(octet + 1 + partSize * part));
-      const third = octet + partSize * part;
+      while (isUsed(octet + partSize * part.number) || isUsed(octet + 1 + partSize * part.number));
+      const third = octet + partSize * part.number;
       const name = `${prefix}n${count}`;
       used.push(name);
       return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:1${third}` };
@@ -86,6 +130,7 @@ export async function makeBridgeHarness(part: 0 | 1 | 2, onSwitch = false): Prom
       for (const name of used) await driver.down(name);
       for (const name of foreign) await exec(['ip', 'link', 'del', 'dev', name], { okCodes: [0, 1] });
       await rm(dir, { recursive: true, force: true });
+      part.release();
     },
   };
 }

@@ -12,7 +12,6 @@ import { until } from '../../../support/until.ts';
 const available = await bridgeAvailable();
 if (!available.ok) console.log(`skipped: network ACLs on the host: ${available.reason}`);
 const never = new AbortController().signal;
-const beyond = '198.18.214.2';
 const rule = (more: Partial<NetworkAclRule>): NetworkAclRule => ({ action: 'allow', state: 'enabled', ...more });
 type Rules = { readonly ingress?: readonly NetworkAclRule[]; readonly egress?: readonly NetworkAclRule[] };
 
@@ -25,6 +24,7 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
   let inside: Netns;
   let outside: Netns;
   let address: string;
+  let beyond: string;
   const clients: Netns[] = [];
   const servers: ChildProcess[] = [];
 
@@ -51,7 +51,8 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
   const connects = (client: Netns, to: string): Promise<boolean> => runs(client, 'nc', '-w', '1', to, '8080');
 
   beforeAll(async () => {
-    harness = await makeBridgeHarness(1);
+    harness = await makeBridgeHarness();
+    beyond = `${harness.outside.ipv4}.2`;
   });
   afterAll(async () => {
     await harness?.cleanup();
@@ -64,9 +65,9 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
     inside = await join(1, name);
     address = (await inside.request()) ?? '';
     outside = await join(2, undefined);
-    await exec(['ip', 'addr', 'add', '198.18.214.1/30', 'dev', outside.hostEnd]);
+    await exec(['ip', 'addr', 'add', `${harness.outside.ipv4}.1/30`, 'dev', outside.hostEnd]);
     await outside.run(['ip', 'addr', 'add', `${beyond}/30`, 'dev', 'eth0']);
-    await outside.run(['ip', 'route', 'add', 'default', 'via', '198.18.214.1']);
+    await outside.run(['ip', 'route', 'add', 'default', 'via', `${harness.outside.ipv4}.1`]);
     serve(inside);
     serve(outside);
     await until(async () => (await connects(inside, beyond)) && (await connects(outside, address)));

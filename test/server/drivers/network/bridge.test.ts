@@ -6,7 +6,7 @@ import { makeBridgeHarness } from '../../../support/drivers/network-bridge.ts';
 
 const available = await bridgeAvailable();
 if (available.ok) {
-  networkConformance('bridge networks', () => makeBridgeHarness(0));
+  networkConformance('bridge networks', () => makeBridgeHarness());
 } else {
   console.log(`bridge networks skipped: ${available.reason}`);
   describe.skip(`bridge networks (${available.reason})`, () => {

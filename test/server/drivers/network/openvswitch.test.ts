@@ -46,14 +46,14 @@ describe.skipIf(missing !== undefined)('bridges of Open vSwitch on the host', ()
   });
   afterAll(() => daemon?.close());
 
-  networkConformance('openvswitch networks', () => makeBridgeHarness(2, true), 'links');
+  networkConformance('openvswitch networks', () => makeBridgeHarness(true), 'links');
 
   describe('beyond the suite', () => {
     let harness: BridgeHarness;
     let name: string;
     let config: Record<string, string>;
     beforeAll(async () => {
-      harness = await makeBridgeHarness(2, true);
+      harness = await makeBridgeHarness(true);
     });
     afterAll(() => harness?.cleanup());
     afterEach(() => harness.open().down(name));
