@@ -16,65 +16,38 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
-import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
-import { unpackImage } from '../../../../server/drivers/image/unpack.ts';
-import { silentLog } from '../../../../server/lib/log.ts';
-import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-program.ts';
+import { describe, expect, test } from 'vitest';
 import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts';
 import { storageConformance } from '../../../conformance/storage.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
+import {
+  container,
+  custom,
+  type DirPlace,
+  dirPlaces,
+  image,
+  isRoot,
+  never,
+} from '../../../support/drivers/dir-places.ts';
 import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
 import { simpleUnpack } from '../../../support/drivers/storage-fixture.ts';
-import { tempFolder } from '../../../support/temp-folder.ts';
+import { until } from '../../../support/until.ts';
 
-const isRoot = process.getuid?.() === 0;
 const noBusybox = busyboxMissing();
 const why = noBusybox ?? (isRoot ? undefined : 'not root');
 if (why !== undefined) console.log(`skipped: the dir driver as root: ${why}`);
 
 if (why === undefined) storageConformance('dir, as root', () => openDirFixture('keep'));
 
-const never = new AbortController().signal;
-const container = (name: string): VolumeRef => ({ type: 'container', name });
-const custom = (name: string): VolumeRef => ({ type: 'custom', name });
-const image = { fingerprint: 'a'.repeat(64), metadataPath: '/nowhere' };
-
 const renameat2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
 const noSwap = renameat2[process.arch] === undefined ? `renameat2 of ${process.arch} is not known here` : undefined;
 if (noSwap !== undefined) console.log(`skipped: copies of a hostile guest: ${noSwap}`);
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error('it did not become true in 10 s');
-    await sleep(2);
-  }
-}
-
-const base = tempFolder('gantry-dir-');
-
-interface Place {
-  readonly storage: StorageDriver;
-  readonly pool: PoolSpec;
-  readonly source: string;
-  readonly state: string;
-}
-
-async function place(unpack: UnpackImage = unpackImage, parent = base): Promise<Place> {
-  const state = await mkdtemp(join(parent, 'state-'));
-  const root = join(state, 'storage-pools');
-  const storage = openDirStorage({ root, unpackImage: unpack, ownership: isRoot ? 'keep' : 'ignore', log: silentLog });
-  const pool = { name: 'p', driver: 'dir', config: {} };
-  await storage.createPool(pool, never);
-  return { storage, pool, source: join(root, 'p'), state };
-}
+const { base, place } = dirPlaces();
 
 describe('the source of a pool', () => {
-  const create = async (where: Place, source: string, name = 'q'): Promise<string> =>
+  const create = async (where: DirPlace, source: string, name = 'q'): Promise<string> =>
     codeOf(where.storage.createPool({ name, driver: 'dir', config: { source } }, never));
 
   test('an existing empty directory is taken, and kept when the pool goes', async () => {
@@ -170,60 +143,6 @@ describe('after a crash', () => {
   });
 });
 
-describe('the first container of an image', () => {
-  const ofImage: VolumeRef = { type: 'image', name: image.fingerprint };
-  const fork = (argv: readonly string[], { env, cwd, stdio }: ProgramPlan) =>
-    spawn(argv[0] ?? '', argv.slice(1), { env, ...(cwd === undefined ? {} : { cwd }), stdio: [...stdio] });
-  /** Syncs of the disk stand at a gate: they begin when the file is there, or fail when it says so. */
-  const holdSyncs = (gate: string): void =>
-    startProgramsBy({
-      start: (plan) => {
-        const wait = `until [ -s ${gate} ]; do sleep 0.01; done; [ "$(cat ${gate})" = open ] && exec "$@"`;
-        return fork(plan.argv[0] === 'sync' ? ['sh', '-c', wait, 'sh', ...plan.argv] : plan.argv, plan);
-      },
-    });
-  const make = ({ storage, pool }: Place, name: string): Promise<void> =>
-    storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never);
-  afterEach(() => startProgramsBy(undefined));
-
-  test('does not wait until the unpacked image is on the disk; the others do, and unpack nothing', async () => {
-    let calls = 0;
-    const where = await place(async (...all) => {
-      calls += 1;
-      await simpleUnpack(...all);
-    });
-    const gate = join(where.state, 'gate');
-    holdSyncs(gate);
-    await make(where, 'a');
-    expect(await readFile(join(where.storage.volumePath(where.pool, container('a')), 'rootfs/file'), 'utf8')).toBe(
-      'content',
-    );
-    expect(await readdir(join(where.source, 'images'))).toEqual([]);
-    const others = [make(where, 'b'), where.storage.hasVolume(where.pool, ofImage)];
-    await writeFile(gate, 'open');
-    expect(await Promise.all(others)).toEqual([undefined, true]);
-    expect(calls).toBe(1);
-  });
-
-  test('is there also when its image could not be kept: the next one unpacks it again', async () => {
-    let calls = 0;
-    const where = await place(async (...all) => {
-      calls += 1;
-      await simpleUnpack(...all);
-    });
-    const gate = join(where.state, 'gate');
-    holdSyncs(gate);
-    await make(where, 'a');
-    await writeFile(gate, 'fail');
-    expect(await where.storage.hasVolume(where.pool, ofImage)).toBe(false);
-    await where.storage.deleteVolume(where.pool, ofImage);
-    expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
-    await writeFile(gate, 'open');
-    await make(where, 'b');
-    expect(calls).toBe(2);
-  });
-});
-
 test('a quarter of a file system is room for what is unlinked later, or 32 GiB of a large one; both of bytes and files', () => {
   const full = { bsize: 4096, blocks: 100_000_000, bavail: 25_000_000, files: 8_000_000, ffree: 2_000_000 };
   expect(isRoomyWith(full)).toBe(true);
@@ -243,142 +162,6 @@ test('a container without snapshots is deleted with one wait for the file system
   await storage.deleteVolume(pool, container('b'));
   hook.disable();
   expect(waits).toBe(1);
-});
-
-describe('failures leave nothing behind', () => {
-  const isClean = async ({ storage, pool, source }: Place): Promise<void> => {
-    expect(await storage.listVolumes(pool)).toEqual([]);
-    expect(await readdir(join(source, 'tmp'))).toEqual([]);
-  };
-
-  test('an unpack that fails half way', async () => {
-    let isBroken = true;
-    const where = await place(async (...all) => {
-      await simpleUnpack(...all);
-      if (isBroken) throw new Error('bad disk');
-    });
-    const make = () =>
-      where.storage.createVolume(where.pool, container('c'), { kind: 'image', image }, () => {}, never);
-    expect(await codeOf(make())).toBe('Failed');
-    await isClean(where);
-    isBroken = false;
-    await make();
-  });
-
-  test('an unpack that is aborted, while another waits for the same image', async () => {
-    let calls = 0;
-    const where = await place(async (files, target, options, signal) => {
-      await simpleUnpack(files, target, options, signal);
-      calls += 1;
-      if (calls === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    });
-    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
-    const make = (name: string, stop: AbortController) =>
-      where.storage.createVolume(where.pool, container(name), { kind: 'image', image }, () => {}, stop.signal);
-    const outcomeOf = (work: Promise<void>): Promise<string> => work.then(() => 'made', String);
-    const outcomes = [outcomeOf(make('a', first))];
-    await until(() => calls === 1);
-    outcomes.push(outcomeOf(make('b', second)), outcomeOf(make('c', third)));
-    third.abort('third');
-    expect(await outcomes[2]).toBe('third');
-    expect(calls).toBe(1);
-    first.abort('first');
-    expect(await Promise.all(outcomes)).toEqual(['first', 'made', 'third']);
-    expect(calls).toBe(2);
-    expect(await where.storage.hasVolume(where.pool, { type: 'image', name: image.fingerprint })).toBe(true);
-    expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
-  });
-
-  test('a copy that is aborted in the middle', async () => {
-    const where = await place();
-    const { storage, pool, source } = where;
-    await storage.createVolume(pool, custom('a'), { kind: 'empty' }, () => {}, never);
-    for (const name of ['1', '2', '3'])
-      await writeFile(join(storage.volumePath(pool, custom('a')), name), Buffer.alloc(64e6, 1));
-    const stop = new AbortController();
-    const work = storage.createVolume(pool, custom('b'), { kind: 'copy', from: custom('a') }, () => {}, stop.signal);
-    const outcome = work.then(() => 'made', String);
-    await until(async () => {
-      const [temporary] = await readdir(join(source, 'tmp'));
-      return temporary !== undefined && (await readdir(join(source, 'tmp', temporary))).length > 0;
-    });
-    stop.abort('enough');
-    expect(await outcome).toBe('enough');
-    expect(await storage.listVolumes(pool)).toEqual([custom('a')]);
-    expect(await readdir(join(source, 'tmp'))).toEqual([]);
-  });
-
-  test('a creation that found the disk full is tried again if a removal ended before it failed', async ({ skip }) => {
-    if (!isRoomyWith(await statfs(base)))
-      skip('skipped: the disk is too full for removals that end after their answer');
-    let tries = 0;
-    const where = await place(async (one, target, options, signal) => {
-      tries += 1;
-      if (tries === 1) {
-        await until(async () => (await readdir(join(where.source, 'tmp'))).length === 1);
-        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-      }
-      await simpleUnpack(one, target, options, signal);
-    });
-    const { storage, pool } = where;
-    await storage.createVolume(pool, container('a'), { kind: 'empty' }, () => {}, never);
-    await storage.deleteVolume(pool, container('a'));
-    await storage.createVolume(pool, container('b'), { kind: 'image', image }, () => {}, never);
-    expect(tries).toBe(2);
-    expect(await storage.hasVolume(pool, container('b'))).toBe(true);
-  });
-
-  describe.skipIf(!isRoot)('a full disk', () => {
-    let small = '';
-    beforeAll(async () => {
-      small = await mkdtemp(join(base, 'small-'));
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'gantry-test', small]);
-    });
-    afterAll(() => {
-      execFileSync('umount', ['--lazy', small]);
-    });
-
-    test('is NoSpace for a copy, an unpack and a copy of an image, and frees what it took', async () => {
-      const where = await place(async (_files, target) => {
-        await mkdir(join(target, 'rootfs'));
-        await writeFile(join(target, 'rootfs', 'big'), Buffer.alloc(3_000_000, 1));
-      }, small);
-      const { storage, pool } = where;
-      const make = (name: string) =>
-        codeOf(storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never));
-      expect(await make('a')).toBe('none');
-      expect(await make('b')).toBe('NoSpace');
-      const copy = storage.createVolume(pool, container('c'), { kind: 'copy', from: container('a') }, () => {}, never);
-      expect(await codeOf(copy)).toBe('NoSpace');
-      expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
-      await storage.deleteVolume(pool, container('a'));
-      expect(await make('b')).toBe('none');
-      const other = { ...image, fingerprint: 'b'.repeat(64) };
-      const unpack = storage.createVolume(pool, container('d'), { kind: 'image', image: other }, () => {}, never);
-      expect(await codeOf(unpack)).toBe('NoSpace');
-      expect(await readdir(join(where.source, 'images'))).toEqual([image.fingerprint]);
-    });
-
-    test('is NoSpace for a snapshot and a restore, and leaves volume and snapshots as they were', async () => {
-      const where = await place(simpleUnpack, small);
-      const { storage, pool, source } = where;
-      await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
-      const path = storage.volumePath(pool, container('c'));
-      const snapshot = (name: string) => ({ volume: container('c'), snapshot: name });
-      await writeFile(join(path, 'rootfs', 'file'), Buffer.alloc(500_000, 1));
-      await storage.createSnapshot(pool, snapshot('s'), { kind: 'now' }, never);
-      const { bavail, bsize } = await statfs(small);
-      await writeFile(join(path, 'rootfs', 'more'), Buffer.alloc(bavail * bsize - 300_000, 2));
-      expect(await codeOf(storage.createSnapshot(pool, snapshot('t'), { kind: 'now' }, never))).toBe('NoSpace');
-      expect(await codeOf(storage.restoreSnapshot(pool, snapshot('s'), never))).toBe('NoSpace');
-      expect((await readdir(join(path, 'rootfs'))).toSorted()).toEqual(['file', 'more']);
-      expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
-      for (const folder of ['tmp', 'replaced']) expect(await readdir(join(source, folder))).toEqual([]);
-      await rm(join(path, 'rootfs', 'more'));
-      await storage.restoreSnapshot(pool, snapshot('s'), never);
-      await storage.deleteVolume(pool, container('c'));
-    });
-  });
 });
 
 describe('a copy', () => {
