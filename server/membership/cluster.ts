@@ -133,11 +133,13 @@ export class Cluster {
     return this.#barrier.silentSinceMs !== undefined && performance.now() > this.heldUntilMs;
   }
 
-  /** False if the store failed the last read or renewal and does not answer now either. */
+  /** False if the store failed the last read or renewal, and does not answer before it has been silent for longer than an election. */
   async takesChanges(): Promise<boolean> {
     if (!this.isOn) return true;
     if (this.#deps.keptAt !== undefined) return false;
-    return !this.isRemoved && (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
+    const presence = this.#presence;
+    const heardMs = presence?.renewedMs ?? Number.NEGATIVE_INFINITY;
+    return !this.isRemoved && (await this.#barrier.answersChanges(presence?.isOverdue === true, heardMs));
   }
 
   refusal(): AppError {

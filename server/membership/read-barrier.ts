@@ -14,6 +14,8 @@ const longestMs = 1_000;
 /** Longer than a store needs to decide a write. */
 const patienceMs = 20_000;
 const againMs = 100;
+/** Longer than an election takes. */
+const electionMs = 5_000;
 
 export class ReadBarrier {
   readonly #deps: ReadBarrierDeps;
@@ -32,9 +34,11 @@ export class ReadBarrier {
     return this.#isAway ? this.#answeredMs : undefined;
   }
 
-  /** For changes: asks only a store that did not answer the last time, or that is `inDoubt`. False if it still does not answer. */
-  async answersChanges(inDoubt: boolean): Promise<boolean> {
-    return (!this.#isAway && !inDoubt) || (await this.#ask());
+  /** For changes: asks only a store that did not answer the last time, or that is `inDoubt`. A store that answered at `heardMs` or later may
+   *  be in an election, which a change waits for. False if it does not answer. */
+  async answersChanges(inDoubt: boolean, heardMs: number): Promise<boolean> {
+    if (!this.#isAway && !inDoubt) return true;
+    return await this.passAtLast(Math.max(this.#answeredMs, heardMs) + electionMs - performance.now());
   }
 
   /** False if the store does not answer: memory may be old. */

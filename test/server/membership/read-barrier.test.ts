@@ -1,6 +1,6 @@
 // A read waits for everything that others have acknowledged, and reports when it cannot; a read that must be current waits until the store
 // answers again.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ReadBarrier } from '../../../server/membership/read-barrier.ts';
 import type { Store } from '../../../server/store/store.ts';
 
@@ -35,4 +35,19 @@ test('a read that must be current waits while the store is away, and is given up
   const gone = barrierOf(Number.POSITIVE_INFINITY);
   expect(await gone.barrier.passAtLast(1_500)).toBe(false);
   expect(gone.asked.times).toBe(2);
+});
+
+test('a change waits for an election that a read did not wait for', async () => {
+  const { barrier, asked } = barrierOf(2);
+  expect(await barrier.pass()).toBe(false);
+  expect(await barrier.answersChanges(false, performance.now())).toBe(true);
+  expect(asked.times).toBe(3);
+});
+
+test('a change is refused after one question when the store has been silent for longer than an election', async () => {
+  const { barrier, asked } = barrierOf(Number.POSITIVE_INFINITY);
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+  onTestFinished(() => clock.mockRestore());
+  expect(await barrier.answersChanges(true, Number.NEGATIVE_INFINITY)).toBe(false);
+  expect(asked.times).toBe(1);
 });
