@@ -74,7 +74,7 @@ test('A closed transport leaves no connection to a server that never completes t
   await until(() => isAccepted);
   await transport.close();
   expect(await failed).toBeInstanceOf(Error);
-  await until(() => open === 0, 10_000);
+  await until(() => open === 0);
 });
 
 test('A host is accepted in each of its forms', () => {

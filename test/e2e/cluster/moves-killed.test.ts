@@ -101,7 +101,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
     }
     const asked = await one.gantryd.call('POST', '/1.0/cluster/members/member2/state', { action: 'evacuate' });
     expect(asked.status).toBe(202);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await until(async () => (await get(one, '/1.0/cluster/members/member2')).status === 'Evacuated');
     await two.gantryd.kill();
     await two.gantryd.start();
     await everybody();

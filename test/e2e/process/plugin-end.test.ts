@@ -16,8 +16,6 @@ import { makeRelease, Terraform, terraformMissing, type Release } from '../../su
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-/** The plugin ends within 5 s by design; a busy machine gets more time. */
-const endMs = 30_000;
 const kills = Number(process.env['KILLS'] ?? (isLongRun ? 4 : 1));
 
 let release: Release;
@@ -67,7 +65,7 @@ describe('the plugin', () => {
     child.stdout?.destroy();
     child.stderr?.destroy();
     client.close();
-    await until(() => found.alive().length === 0, endMs);
+    await until(() => found.alive().length === 0);
     expect(existsSync(socketPath)).toBe(false);
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -79,7 +77,7 @@ describe('the plugin', () => {
     const client = grpcClient(socketPath);
     // The plugin logs a message that it cannot decode as an error.
     await client.call(`${providerService}ReadResource`, Buffer.from([0x0a, 0xff, 0x01])).catch(() => {});
-    await until(() => found.alive().length === 0, endMs);
+    await until(() => found.alive().length === 0);
     client.close();
   });
 
@@ -87,7 +85,7 @@ describe('the plugin', () => {
     const { child, mark: found } = await startPlugin();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    await until(() => found.alive().length === 0, endMs);
+    await until(() => found.alive().length === 0);
   });
 
   test('The plugin lives without a connection while its log has a reader or is a file, and serves the next one', async () => {
@@ -163,7 +161,7 @@ describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }
         },
       });
       expect(ran.signal, ran.output).toBe('SIGKILL');
-      await until(() => found.alive().length === 0, endMs).catch((error: unknown) => {
+      await until(() => found.alive().length === 0).catch((error: unknown) => {
         throw new Error(`seed ${random.seed}, round ${round}, killed at ${enough}: ${found.alive().join('\n')}`, {
           cause: error,
         });

@@ -27,8 +27,6 @@ interface Watching {
   readonly stop: () => Promise<CliRun>;
 }
 
-const waitMs = 30_000;
-
 describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) => {
   let bench: Bench;
   const state = tempFolder('gantry-watch-');
@@ -51,7 +49,7 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
     };
     const interrupts = (stop: () => void): void => void (interrupt = stop);
     const run = cli(['drift', file(), '--watch', '-o', 'json', '--host', at, ...more], { env, onStdout, interrupts });
-    await until(() => lines.some(({ type }) => type === 'drift_summary'), waitMs);
+    await until(() => lines.some(({ type }) => type === 'drift_summary'));
     return {
       lines,
       stop: () => {
@@ -61,7 +59,7 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
     };
   };
   const next = async (watching: Watching, fits: (line: Line) => boolean): Promise<Line> => {
-    await until(() => watching.lines.some(fits), waitMs);
+    await until(() => watching.lines.some(fits));
     const found = watching.lines.find(fits);
     if (found === undefined) throw new Error('it was there');
     watching.lines.splice(0, watching.lines.indexOf(found) + 1);
@@ -92,7 +90,7 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
     await patch('/1.0/containers/c1', { 'user.note': 'a' });
     const again = await next(watching, ({ resolved }) => resolved?.address === 'container/c1');
     expect(again.resolved?.paths).toEqual(['config.user.note']);
-    await until(() => watching.lines.some(({ type }) => type === 'drift_summary'), waitMs);
+    await until(() => watching.lines.some(({ type }) => type === 'drift_summary'));
     const run = await watching.stop();
     expect(run.code).toBe(130);
     await proxy.close();
@@ -134,7 +132,7 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
     await patch('/1.0/profiles/small', { 'limits.memory': '80MiB' });
     const memory = async (): Promise<unknown> =>
       ((await bench.get('/1.0/profiles/small')) as { config: Record<string, string> }).config['limits.memory'];
-    await until(async () => (await memory()) === '64MiB', waitMs);
+    await until(async () => (await memory()) === '64MiB');
     interrupt();
     expect((await run).code).toBe(0);
   });
@@ -145,10 +143,10 @@ describe.each(await benchHosts('watching drift', 'sim', 'lxd'))('on %s', (host) 
       await next(watching, ({ connection }) => connection === 'lost');
     });
     await patch('/1.0/profiles/small', { 'limits.memory': '96MiB' });
-    await until(() => watching.lines.some(({ change }) => change?.address === 'profile/small'), waitMs);
-    await until(() => watching.lines.some(({ connection }) => connection === 'back'), waitMs);
+    await until(() => watching.lines.some(({ change }) => change?.address === 'profile/small'));
+    await until(() => watching.lines.some(({ connection }) => connection === 'back'));
     await bench.apply();
-    await until(() => watching.lines.some(({ resolved }) => resolved?.address === 'profile/small'), waitMs);
+    await until(() => watching.lines.some(({ resolved }) => resolved?.address === 'profile/small'));
     expect((await watching.stop()).code).toBe(130);
   });
 

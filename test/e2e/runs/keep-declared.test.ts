@@ -10,8 +10,6 @@ import { containerWith, openBench, type Bench } from '../../support/cli/daemon-w
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-const waitMs = 30_000;
-
 describe('on the simulation', () => {
   let bench: Bench;
   let stop: (() => Promise<CliRun>) | undefined;
@@ -51,7 +49,7 @@ describe('on the simulation', () => {
   };
   const noteOf = async (): Promise<string | undefined> =>
     ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config['user.note'];
-  const healed = (): Promise<void> => until(async () => (await noteOf()) === 'a', waitMs);
+  const healed = (): Promise<void> => until(async () => (await noteOf()) === 'a');
 
   test('repairs changed and stopped objects, without a pile of equal revisions', async () => {
     start();
@@ -63,10 +61,7 @@ describe('on the simulation', () => {
       timeout: 30,
     });
     await bench.get(`${String(stopped.body.operation)}/wait`);
-    await until(
-      async () => ((await bench.get('/1.0/containers/c1')) as { status: string }).status === 'Running',
-      waitMs,
-    );
+    await until(async () => ((await bench.get('/1.0/containers/c1')) as { status: string }).status === 'Running');
     const run = await ended();
     expect(run.code, run.stderr).toBe(0);
     const before = JSON.parse((await cli(['history', '-o', 'json', ...at()])).stdout) as { number: number }[];
@@ -79,7 +74,7 @@ describe('on the simulation', () => {
     const locked = await cli(['lock', '--for', '1h', '--reason', 'maintenance', ...at()]);
     expect(locked.code, locked.stderr).toBe(0);
     await patch('c');
-    await until(() => printed.includes('Suspended: '), waitMs);
+    await until(() => printed.includes('Suspended: '));
     expect(await noteOf()).toBe('c');
     expect((await cli(['force-unlock', '-y', ...at()])).code).toBe(0);
     await healed();

@@ -181,7 +181,7 @@ test.skipIf(missing !== undefined)(
         ({ attributes }) => attributes['gantry.runtime'] === 'lxc' && attributes['gantry.container'] === 'c1',
       );
       const unpack = await collector.span('unpack image');
-      await until(() => [start, unpack].every((span) => ancestors(collector, span).at(-1)?.kind === 2), 30_000);
+      await until(() => [start, unpack].every((span) => ancestors(collector, span).at(-1)?.kind === 2));
       expect(ancestors(collector, start).map(({ name }) => name)).toEqual([
         'operation: Starting container',
         'PUT /1.0/containers/:name/state',

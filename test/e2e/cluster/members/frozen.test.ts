@@ -71,6 +71,6 @@ describe.skipIf(etcdMissing() !== undefined)('a frozen member', () => {
 
   test('answers again when it has thawed', async () => {
     two.gantryd.signal('SIGCONT');
-    await until(async () => (await one.gantryd.call('GET', '/1.0/containers/c1/state')).status === 200, 30_000);
+    await until(async () => (await one.gantryd.call('GET', '/1.0/containers/c1/state')).status === 200);
   });
 });

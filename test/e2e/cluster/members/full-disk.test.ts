@@ -35,7 +35,7 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
     asked.call('POST', `/1.0/containers${query}`, { name, source: { type: 'none' }, devices });
 
   test('reports it to the others, and in a warning', async () => {
-    await until(async () => (await statusOf()).message.includes('is full: this member takes no changes'), 30_000);
+    await until(async () => (await statusOf()).message.includes('is full: this member takes no changes'));
     expect(await one.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
   });
 
@@ -58,7 +58,7 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
 
   test('accepts containers again when there is room', async () => {
     rmSync(join(disk, 'filling'));
-    await until(async () => (await statusOf()).message === 'Fully operational', 30_000);
+    await until(async () => (await statusOf()).message === 'Fully operational');
     expect((await create('back', '?target=m2')).status).toBe(202);
   });
 });

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEtcd } from '../../../../server/membership/etcd/etcd-program.ts';
 import { listMembers, recover } from '../../../../server/daemon/cluster/cluster-tasks.ts';
+import { membershipOf } from '../../../../server/daemon/stores/etcd-link.ts';
+import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
+import { readMembership } from '../../../../server/membership/membership.ts';
 import { hasOwnCopy } from '../../../../server/daemon/cluster/own-copy.ts';
 import { findProgram } from '../../../../server/drivers/runtime/host/programs.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
@@ -24,10 +27,15 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', () => {
   afterAll(() => cluster.cleanUp());
 
   test('shows its members from the copy of the learner, which has all acknowledged changes', async () => {
-    // The learner follows asynchronously.
     const list = async (): Promise<string> => await listMembers({ stateDir: two.dir });
-    await until(async () => (await two.get('/1.0/profiles')).includes('/1.0/profiles/kept'), 30_000);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { store } = (await readMembership(one.dir)) ?? expect.unreachable();
+    const etcds = await membershipOf(store);
+    const revisionAt = async ({ address }: TestMember): Promise<number> =>
+      (await etcds.statusOf(clientOf(address))).revision;
+    // The learner follows asynchronously.
+    const acknowledged = await revisionAt(one);
+    await until(async () => (await revisionAt(two)) >= acknowledged);
+    etcds.close();
     await Promise.all([one.stop(), two.stop()]);
     expect(await list()).toMatch(/m1 .*\n.*m2 .*as the copy on this host/s);
   });

@@ -45,8 +45,9 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
   test('a guard kills at its deadline, and notes that it did', async () => {
     const guard = open();
     const path = simulated('web');
-    await guard.feed({ untilMs: inMs(400), paths: [path] }, ['web']);
+    await guard.feed({ untilMs: inMs(60_000), paths: [path] }, ['web']);
     expect(existsSync(path)).toBe(true);
+    await guard.feed({ untilMs: inMs(400), paths: [path] }, ['web']);
     await until(() => !existsSync(path));
     await until(() => guard.hasEnded);
     guard.forgetEnd();
@@ -55,10 +56,17 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
 
   test('a guard that is fed again waits, and later kills containers that appear after its deadline', async () => {
     const guard = open();
-    const path = simulated('web');
-    await guard.feed({ untilMs: inMs(300), paths: [path] }, ['web']);
-    await guard.feed({ untilMs: inMs(60_000), paths: [path] }, ['web']);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    let path = '';
+    let firstMs = 0;
+    // A guard that was fed again after its first deadline shows nothing.
+    await until(async () => {
+      path = simulated('web');
+      firstMs = inMs(300);
+      await guard.feed({ untilMs: firstMs, paths: [path] }, ['web']);
+      await guard.feed({ untilMs: inMs(60_000), paths: [path] }, ['web']);
+      return inMs(0) < firstMs - 150;
+    });
+    await until(() => inMs(0) > firstMs + 300);
     expect(existsSync(path)).toBe(true);
     await guard.feed({ untilMs: inMs(-1), paths: [path] }, ['web']);
     await until(() => !existsSync(path));
@@ -98,7 +106,7 @@ describe.skipIf(Guard.missing() !== undefined)('a guard', () => {
     for (const isLetGo of [false, true]) {
       const guard = open();
       const path = simulated('web');
-      await guard.feed({ untilMs: inMs(1_000), paths: [path] }, ['web']);
+      await guard.feed({ untilMs: inMs(60_000), paths: [path] }, ['web']);
       const pid = guard.note()?.pid ?? 0;
       process.kill(pid, 'SIGSTOP');
       const feeding = expect(guard.feed({ untilMs: inMs(1_000), paths: [path] }, ['web'])).rejects.toThrow('answered');
