@@ -61,13 +61,6 @@ describe.each(await benchHosts('waiting for real containers', 'lxc', 'lxd'))('a 
     await bench.settle();
   });
 
-  test('a container without cloud-init is not waited for', async () => {
-    declare('cloud_init');
-    const run = await bench.gantry('apply', '--auto-approve');
-    expect(run.code, run.stdout).toBe(6);
-    expect(`${run.stdout}${run.stderr}`).toContain('its image has no cloud-init to wait for: Running');
-  });
-
   // Simulated commands do not power off.
   if (host === 'sim') return;
   test('a container that powers itself off is not waited for', async () => {

@@ -10,8 +10,6 @@ import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { makeClient } from '../../support/daemons/tls.ts';
-import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import {
   makeRelease,
   serveHere,
@@ -140,89 +138,6 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     expect(isDeepStrictEqual(ours, real)).toBe(true);
   });
 
-  test('Every kind is imported, and then plans to nothing', async () => {
-    const image = await buildBusyboxImage(join(terraform.dir, 'image'));
-    const { certPem } = await makeClient('ci');
-    writeFileSync(join(terraform.dir, 'ci.pem'), certPem);
-    terraform.write(`${stack}${container('source = { type = "image", alias = gantry_image_alias.a.name }\n  config = { "user.a" = "b" }')}
-resource "gantry_image" "i" {
-  source = { type = "file", file = "${image.metadataPath}" }
-}
-resource "gantry_image_alias" "a" {
-  name   = "base/1"
-  target = gantry_image.i.fingerprint
-}
-resource "gantry_storage_volume" "v" {
-  pool   = gantry_storage_pool.p.name
-  name   = "data"
-  config = { "user.x" = "y" }
-}
-resource "gantry_storage_volume" "w" {
-  pool   = gantry_storage_pool.p.name
-  name   = "copy"
-  source = { name = gantry_storage_volume.v.name }
-}
-resource "gantry_container" "copy" {
-  name    = "copy1"
-  running = false
-  source  = { type = "copy", source = gantry_container.c.name }
-}
-resource "gantry_volume_snapshot" "v" {
-  pool   = "fast"
-  volume = gantry_storage_volume.v.name
-  name   = "s0"
-
-  expires_at = "2090-01-31T12:00:00Z"
-}
-resource "gantry_snapshot" "s" {
-  container = gantry_container.c.name
-  name      = "one"
-}
-resource "gantry_certificate" "ci" {
-  name        = "ci"
-  certificate = file("ci.pem")
-}
-resource "gantry_server_config" "s" {
-  config = { "images.auto_update_interval" = "12" }
-}
-resource "gantry_container_file" "f" {
-  container = gantry_container.c.name
-  path      = "/etc/gantry/motd"
-  content   = "hello\\n"
-}
-`);
-    expect(await terraform.apply()).toContain('14 added');
-    await terraform.expectNoChanges();
-    const { fingerprint: ofImage } = await terraform.state('gantry_image.i');
-    const { fingerprint } = await terraform.state('gantry_certificate.ci');
-    const ids = {
-      'gantry_storage_pool.p': 'fast',
-      'gantry_network.n': 'tf0',
-      'gantry_profile.web': 'default/web',
-      'gantry_container.c': 'web1,image=base/1',
-      'gantry_container.copy': 'copy1,copy=web1',
-      'gantry_image.i': `${ofImage as string},file=${image.metadataPath}`,
-      'gantry_image_alias.a': 'base/1',
-      'gantry_storage_volume.v': 'fast/data',
-      'gantry_storage_volume.w': 'fast/copy,copy=data',
-      'gantry_volume_snapshot.v': 'fast/data/s0',
-      'gantry_snapshot.s': 'web1/one',
-      'gantry_certificate.ci': fingerprint as string,
-      'gantry_server_config.s': 'images.auto_update_interval',
-      'gantry_container_file.f': 'web1//etc/gantry/motd',
-    };
-    await terraform.forget(...Object.keys(ids));
-    const blocks = Object.entries(ids).map(([to, id]) => `import {\n  to = ${to}\n  id = "${id}"\n}\n`);
-    writeFileSync(join(terraform.dir, 'imports.tf'), blocks.join(''));
-    const { output } = await terraform.plan();
-    // The state gets values that only the configuration knows, without a change on the server.
-    expect(output).toMatch(/gantry_container\.c will be updated in-place[\s\S]*stop_timeout += 30 -> 1/);
-    expect(output).toContain('14 to import, 0 to add, 1 to change, 0 to destroy');
-    expect(await terraform.apply()).toContain('14 imported, 0 added, 1 changed, 0 destroyed');
-    await terraform.expectNoChanges();
-    expect(await terraform.fails('import', 'gantry_container.c', 'a/b/c')).toMatch(/not understood|already managed/);
-  });
-
   test('Drift is found and corrected, keys of the server stay, and missing objects leave the state', async () => {
     const files = 'files = { "/etc/gantry/motd" = { content = "hello\\n" } }';
     terraform.write(stack + container(`description = "mine"\n  ${files}`));
@@ -348,8 +263,8 @@ output "said" {
       heard(text, child) {
         if (sent || !text.includes('gantry_container.c: Creating')) return;
         sent = true;
-        void until(async () => (await daemon.get('/1.0/containers?recursion=1'))[0]?.status === 'Running', 30_000).then(
-          () => child.kill('SIGINT'),
+        void until(async () => (await daemon.get('/1.0/containers?recursion=1'))[0]?.status === 'Running').then(() =>
+          child.kill('SIGINT'),
         );
       },
     });
