@@ -53,8 +53,19 @@ export function nextImage(
 /** The config key of a replaced container that is kept until its successor is ready: it holds what to restore on failure. */
 export const asideKey = `${notePrefix}aside`;
 
-/** Container names end at 63 characters. */
-export const asideName = (name: string): string => `${name.slice(0, 52)}-gantry-old`;
+const asideEnd = '-gantry-old';
+const maxName = 63;
+
+/** Container names end at 63 characters: a long one is shortened, and a digest keeps it apart from others that begin alike. */
+export const asideName = (name: string): string =>
+  name.length + asideEnd.length <= maxName ? `${name}${asideEnd}` : `${name.slice(0, 43)}-${digestOf(name)}${asideEnd}`;
+
+/** FNV-1a. */
+function digestOf(text: string): string {
+  let digest = 0x81_1c_9d_c5;
+  for (const letter of text) digest = Math.imul(digest ^ (letter.codePointAt(0) ?? 0), 0x01_00_01_93) >>> 0;
+  return digest.toString(16).padStart(8, '0');
+}
 
 /** The container that was renamed, or was about to be, for a successor of this name. */
 export function asideFor(

@@ -6,6 +6,7 @@ import { isNic } from '../../../server/api/devices/index.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
+import { mapOf, textOf } from '../../core/documents/json-values.ts';
 import {
   asideKey,
   asideName,
@@ -17,6 +18,7 @@ import {
 import { withOwnership } from '../../core/ownership/owner-records.ts';
 import type { RebuildStep, Step } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
+import { hasRun } from './run-exec.ts';
 import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
@@ -36,9 +38,15 @@ export async function rebuild(
   } else if (kept.config[asideKey] === undefined) {
     throw new StaleError(`a container ${aside} exists, but the old container needs this name during the rebuild`);
   }
+  /** What an interrupted run made. */
+  const made = kept === undefined ? undefined : old;
+  const isResumed = made !== undefined && isMadeFrom(made, step);
   try {
-    if (kept === undefined || old === undefined) await create(context, step, signal);
+    if (made !== undefined && !isResumed) await remove(context, step.name, made, signal);
+    if (!isResumed) await create(context, step, signal);
     for (const one of step.afterwards) {
+      // The interrupted run may have run it.
+      if (isResumed && one.action === 'exec' && (await hasRun(context, { ...one, name: step.name }, signal))) continue;
       context.onProgress(`${one.action} of the new container`);
       await runThen(one);
     }
@@ -58,6 +66,18 @@ async function read(context: StepContext, name: string, signal: AbortSignal): Pr
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/** False when the image has moved on since: the new container would have an image that is no longer the declared one. */
+function isMadeFrom({ config }: Container, { body }: RebuildStep): boolean {
+  const [from, wanted] = [config['volatile.base_image'], textOf(mapOf(body['source'])['fingerprint'])];
+  return from === undefined || wanted === undefined || from.startsWith(wanted);
+}
+
+async function remove(context: StepContext, name: string, live: Container, signal: AbortSignal): Promise<void> {
+  const stopped = { action: 'stop', force: true } as const;
+  if (isUp(live)) await sendAndWait(context, () => context.client.putContainerState(name, stopped, signal), signal);
+  await sendAndWait(context, () => context.client.delete('container', name, signal), signal);
 }
 
 const isUp = ({ status_code: code }: Container): boolean => code !== statusCodes.stopped && code !== statusCodes.error;
@@ -130,16 +150,7 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
   context.onProgress('restoring the old container');
   try {
     const made = await read(context, name, limit);
-    if (made !== undefined) {
-      if (isUp(made)) {
-        await sendAndWait(
-          context,
-          () => context.client.putContainerState(name, { action: 'stop', force: true }, limit),
-          limit,
-        );
-      }
-      await sendAndWait(context, () => context.client.delete('container', name, limit), limit);
-    }
+    if (made !== undefined) await remove(context, name, made, limit);
     const kept = await read(context, aside, limit);
     if (kept === undefined) return;
     await sendAndWait(context, () => context.client.rename('container', aside, name, limit), limit);

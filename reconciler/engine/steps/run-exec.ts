@@ -1,12 +1,12 @@
 // Runs a command of a document inside its container, reports its output, and records the run on the container.
-import type { ContainerPut } from '../../../server/api/container/container.ts';
+import type { Container, ContainerPut } from '../../../server/api/container/container.ts';
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
 import { filesOf } from '../../../server/client/files/container-files.ts';
 import { joinMark, startedAt } from '../../core/decide/decide-inside.ts';
 import { pathText } from '../../core/documents/inside.ts';
 import { putBody } from '../../core/plan/apply-edits.ts';
-import { recordKey, recordsIn, renderRecord } from '../../core/ownership/owner-records.ts';
+import { recordKey, recordsIn, renderRecord, type KeyHash } from '../../core/ownership/owner-records.ts';
 import type { ExecStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
@@ -94,6 +94,17 @@ async function exists(context: StepContext, name: string, path: string, signal: 
   return found !== undefined;
 }
 
+/** True if the record says that this command ran, with these triggers and since this start. What `creates` is looked for anyway. */
+export async function hasRun({ client, hash }: StepContext, step: ExecStep, signal: AbortSignal): Promise<boolean> {
+  const { mark, name, exec, spec } = step;
+  if (mark === undefined || hash === undefined || spec.creates !== undefined) return false;
+  const { metadata: live } = await client.get('container', name, signal);
+  return recordsIn(live).get(mark.set)?.ran?.[exec] === markText(mark, hash, live);
+}
+
+const markText = (mark: NonNullable<ExecStep['mark']>, hash: KeyHash, live: Container): string =>
+  joinMark(hash, mark.command, mark.triggers, mark.isPerStart ? startedAt(live) : '');
+
 const attempts = 5;
 
 /** Writes to the set's record on the container, for the next run. */
@@ -104,8 +115,7 @@ async function record(context: StepContext, step: ExecStep, signal: AbortSignal)
   for (let attempt = 1; ; attempt += 1) {
     const { metadata: live, etag } = await client.get('container', name, signal);
     const own = recordsIn(live).get(mark.set);
-    const started = mark.isPerStart ? startedAt(live) : '';
-    const text = joinMark(hash, mark.command, mark.triggers, started);
+    const text = markText(mark, hash, live);
     if (own === undefined || own.ran?.[step.exec] === text) return;
     const next = renderRecord({ ...own, ran: { ...own.ran, [step.exec]: text } });
     const body = putBody('container', { ...live, config: { ...live.config, [recordKey(mark.set)]: next } }, []);

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { asideKey } from '../../../reconciler/core/live/image-updates.ts';
+import { asideKey, asideName } from '../../../reconciler/core/live/image-updates.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import type { FakeDaemon } from '../../support/fakes/http-daemon.ts';
 import { FakeWorld } from '../../support/fakes/client.ts';
@@ -174,6 +174,14 @@ describe('a rebuild', () => {
       expect((await run('plan', '--detailed-exitcode', file())).code, `stage ${stage}`).toBe(0);
     }
   });
+});
+
+test('containers whose long names begin alike stand aside under different names', () => {
+  const long = 'x'.repeat(60);
+  const names = ['a', 'b'].map((end) => asideName(`${long}-${end}`));
+  expect(new Set(names).size).toBe(2);
+  for (const name of names) expect(name).toMatch(/^[a-z0-9-]{1,63}$/);
+  expect([asideName('c1'), asideName('y'.repeat(52))]).toEqual(['c1-gantry-old', `${'y'.repeat(52)}-gantry-old`]);
 });
 
 describe('a lock file', () => {
