@@ -12,6 +12,7 @@ import { textsOf } from '../documents/json-values.ts';
 import { normalizeDocuments } from '../graph/normalize.ts';
 import type { Observed } from '../documents/observed.ts';
 import { failedPlan, finishPlan } from './plan-changes.ts';
+import { beforeRefused, isRefused, type RefusedChange } from './held-waves.ts';
 import { readyIds } from '../graph/ready-steps.ts';
 import type { Guard, Plan, PlanInput, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
 import { scopesOf } from '../live/project-scope.ts';
@@ -84,11 +85,14 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   const leftUsers = (used: Address): readonly string[] =>
     (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
   const foreign = new Map<Address, Guard>();
+  let refused: RefusedChange | undefined;
   for (const object of ordered) {
     const decided = decideDelete(object, { ...world, leftUsers });
-    const { change, sketches } = decided;
+    const wave = world.waves.get(object.address) ?? 0;
+    const { change, sketches } = beforeRefused(decided, wave, refused);
+    if (isRefused(change)) refused ??= { address: object.address, wave };
     if (decided.foreign !== undefined) foreign.set(object.address, decided.foreign);
-    const before = barrier.enter(world.waves.get(object.address) ?? 0);
+    const before = barrier.enter(wave);
     const needs = readyIds(world.users.get(object.address), ready);
     const made = makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { planAround } from '../../../reconciler/controller/decide/plan-around.ts';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import { defaultManage, type Document } from '../../../reconciler/core/documents/document.ts';
 import { makeRecord, policyOf, recordKey, renderRecord } from '../../../reconciler/core/ownership/owner-records.ts';
 import type { Plan } from '../../../reconciler/core/plan/plan.ts';
@@ -93,5 +94,29 @@ describe('the deletion of what is no longer declared', () => {
     expect(steps(made)).toEqual(['profile/early#create']);
     expect(guards(made).toSorted()).toEqual(['dependency profile/old', 'disruption container/db']);
     expect(steps(pruning(db)).toSorted()).toEqual(['profile/old#delete']);
+  });
+});
+
+describe('a refused deletion in a destroy', () => {
+  const kept = document('profile', 'kept', {}, { manage: { wave: 2, protect: true } });
+  const live = world({ profiles: [liveProfile('kept'), liveProfile('beside'), liveProfile('early')] });
+  const destroy = (...documents: readonly Document[]): Plan => {
+    const made = planDestroy({ documents, observed: live });
+    expect(checkPlan(made, live)).toEqual([]);
+    return made;
+  };
+
+  test('holds the earlier waves back, which would go after it, and not its own', () => {
+    const made = destroy(kept, document('profile', 'beside', {}, wave(2)), document('profile', 'early'));
+    expect(steps(made)).toEqual(['profile/beside#delete']);
+    expect(guards(made).toSorted()).toEqual(['dependency profile/early', 'protected profile/kept']);
+    expect(made.guards.find(({ address }) => address === 'profile/early')?.message).toBe(
+      'the deletion of profile/early of wave 0 comes after profile/kept of wave 2, whose deletion is refused',
+    );
+  });
+
+  test('holds nothing of the later waves back', () => {
+    const made = destroy(kept, document('profile', 'early', {}, wave(3)));
+    expect([steps(made), guards(made)]).toEqual([['profile/early#delete'], ['protected profile/kept']]);
   });
 });
