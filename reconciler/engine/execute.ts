@@ -7,6 +7,7 @@ import type { Plan, Step } from '../core/plan/plan.ts';
 import type { EngineEvent, Failure } from './steps/events.ts';
 import { bindImages } from './bind-images.ts';
 import { failureOf } from './failure.ts';
+import { PlannedOwners } from './planned-owners.ts';
 import type { RunResult } from './run-result.ts';
 import type { Journal } from './runs/journal.ts';
 import type { SetRun } from './runs/set-run.ts';
@@ -54,7 +55,7 @@ export async function execute(
   let result: RunResult | undefined;
   try {
     journal?.begin(plan);
-    result = await new Execution(plan.steps, deps, signal).finish();
+    result = await new Execution(plan, deps, signal).finish();
     return result;
   } finally {
     await run?.finish(result);
@@ -65,6 +66,7 @@ export async function execute(
 /** Lives as long as one apply. */
 class Execution {
   readonly #steps: readonly Step[];
+  readonly #owners: PlannedOwners;
   readonly #deps: ExecuteDeps;
   readonly #signal: AbortSignal;
   readonly #nowMs: () => number;
@@ -84,8 +86,10 @@ class Execution {
   #isOvertaken = false;
   #wake = (): void => {};
 
-  constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
+  constructor(plan: Plan, deps: ExecuteDeps, signal: AbortSignal) {
+    const { steps } = plan;
     this.#steps = steps;
+    this.#owners = new PlannedOwners(plan);
     this.#byId = new Map(steps.map((step) => [step.id, step]));
     this.#queue = new StepQueue(steps);
     this.#deps = deps;
@@ -204,6 +208,7 @@ class Execution {
     return {
       client,
       permit,
+      owners: this.#owners.of(step.address),
       ...(run === undefined ? {} : { hash: run.hash }),
       ...(journal === undefined ? {} : { onBegun: (operation: Operation) => journal.begun(step, operation) }),
       onMade: (fingerprint) => void this.#made.set(step.id, fingerprint),

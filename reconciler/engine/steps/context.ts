@@ -41,6 +41,8 @@ export interface StepContext {
   readonly permit?: StepGuard | undefined;
   /** Computes the owner's records; without it none are written. */
   readonly hash?: KeyHash;
+  /** The sets with a record on the object when the plan was made; absent: unknown. */
+  readonly owners?: ReadonlySet<string> | undefined;
   /** Called when an operation begins, before the wait for it, because the operation continues without this process. */
   readonly onBegun?: (operation: Operation) => void;
   /** Called with the fingerprint of a created image, which is known only now. */

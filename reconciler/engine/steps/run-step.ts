@@ -12,6 +12,7 @@ import { deleteObject } from './delete.ts';
 import { waitForRunning } from '../running-operations.ts';
 import { changePower } from './power.ts';
 import { pushFiles } from './push-files.ts';
+import { refuseTaken } from './refuse-taken.ts';
 import { rebuild } from './rebuild.ts';
 import { runExec } from './run-exec.ts';
 import { updateObject } from './update.ts';
@@ -33,6 +34,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
   const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
     try {
+      await refuseTaken(context, step, signal);
       return await dispatch(context, step, signal);
     } catch (error) {
       signal.throwIfAborted();

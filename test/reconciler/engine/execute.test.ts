@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import { hasChanges } from '../../../reconciler/core/plan/summary.ts';
 import { exitCodeOf } from '../../../reconciler/cli/errors/exit-codes.ts';
+import { recordKey } from '../../../reconciler/core/ownership/owner-records.ts';
 import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import { FakeWorld, type FaultKind } from '../../support/fakes/client.ts';
@@ -101,6 +102,20 @@ describe('apply and destroy', () => {
     expect(world.objects.container.size + world.objects.network.size + world.objects.storage_pool.size).toBe(0);
     expect([...world.objects.profile.keys()]).toEqual(['default']);
   });
+});
+
+test('A destroy leaves alone what another set has taken over since the plan, running', async () => {
+  const world = await applied(stack());
+  const plan = planDestroy({ documents: await documents(stack()), observed: await observe(world.client) });
+  const config = (name: string) => world.objects.container.get(name)?.['config'] as Record<string, string>;
+  config('web1')[recordKey('other')] = JSON.stringify({ v: 1, k: {}, w: 1 });
+  const { result } = await run(world, plan);
+  expect(result.failures.map(({ address, why }) => `${address}: ${why}`)).toEqual([
+    'container/web1: the set other has taken it over since the plan was made',
+  ]);
+  expect([...world.objects.container.values()].map(({ name, status }) => [name, status])).toEqual([
+    ['web1', 'Running'],
+  ]);
 });
 
 describe('a second run after an interrupted one', async () => {
