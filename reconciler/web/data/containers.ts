@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ContainerList } from '../../controller/contract/index.ts';
 import { api, reasonOf } from './api.ts';
-import { withSample, type Samples } from './figures.ts';
+import { pauseAfterMs, withSample, type Samples } from './figures.ts';
 
 export interface HostContainers {
   readonly place: string;
@@ -13,7 +13,6 @@ export interface HostContainers {
   readonly samples: ReadonlyMap<string, Samples>;
 }
 
-const everyMs = 2000;
 export const containers = signal<HostContainers>({ place: '', samples: new Map() });
 
 export const placeOf = (host: string, project: string | undefined): string => `${host} ${project ?? ''}`;
@@ -25,8 +24,10 @@ export function useContainers(host: string, project: string | undefined, isOn: b
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const look = async (): Promise<void> => {
+      const beganMs = performance.now();
       if (!document.hidden) await readContainers(host, project, stop.signal);
-      if (!stop.signal.aborted) timer = setTimeout(() => void look(), everyMs);
+      const tookMs = performance.now() - beganMs;
+      if (!stop.signal.aborted) timer = setTimeout(() => void look(), pauseAfterMs(tookMs));
     };
     void look();
     return () => {

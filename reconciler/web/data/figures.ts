@@ -14,6 +14,13 @@ export interface Rates {
   readonly sentPerS: number;
 }
 
+const everyMs = 2000;
+/** A host that answers slowly is asked less often, so that all open pages together do not keep it busy. */
+const shareOfTime = 5;
+
+/** The pause before the next look at a host whose last answer took so long. */
+export const pauseAfterMs = (tookMs: number): number => Math.max(everyMs, shareOfTime * tookMs);
+
 /** Five minutes, with a sample every two seconds. */
 const maxSamples = 150;
 

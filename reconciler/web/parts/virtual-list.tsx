@@ -29,6 +29,25 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  const anchor = useRef<Anchor>({ at: 0, offset: 0 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || anchor.current.key === undefined) return;
+    const { offset } = anchor.current;
+    const now = placeOf(items, keyOf, anchor.current);
+    if (now === anchor.current.at) return;
+    anchor.current = { ...anchor.current, at: now };
+    element.scrollTop = now * rowHeight + offset;
+    setTop(element.scrollTop);
+  }, [items]);
+  const onScroll = ({ scrollTop }: HTMLDivElement): void => {
+    const first = Math.floor(scrollTop / rowHeight);
+    const item = items[first];
+    // At its top a list shows what comes first.
+    const key = scrollTop === 0 || item === undefined ? undefined : keyOf(item);
+    anchor.current = { at: first, key, offset: scrollTop - first * rowHeight };
+    setTop(scrollTop);
+  };
   const at = placeOf(items, keyOf, active);
   useEffect(() => {
     if (active.at !== at) setActive({ ...active, at });
@@ -78,7 +97,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       tabIndex={0}
       aria-activedescendant={isActiveDrawn && items.length > 0 ? `${id}-${at}` : undefined}
       onKeyDown={onKeyDown}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => onScroll(event.currentTarget)}
     >
       <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
         {rows.map((item, offset) => {
@@ -112,6 +131,12 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
 interface Active {
   readonly at: number;
   readonly key?: string | undefined;
+}
+
+/** The first visible row: it keeps its place on the screen when rows come or go before it. */
+interface Anchor extends Active {
+  /** How much of it is above what is visible. */
+  readonly offset: number;
 }
 
 function placeOf<T>(items: readonly T[], keyOf: (item: T) => string, { at, key }: Active): number {

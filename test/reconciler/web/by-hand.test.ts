@@ -1,7 +1,14 @@
 // Pure parts of manual work on containers: rates of figures, logs as plain text, paths.
 import { expect, test } from 'vitest';
 import type { ContainerFigures } from '../../../reconciler/controller/contract/index.ts';
-import { bytesText, cpuText, ratesOf, withSample, type Samples } from '../../../reconciler/web/data/figures.ts';
+import {
+  bytesText,
+  cpuText,
+  pauseAfterMs,
+  ratesOf,
+  withSample,
+  type Samples,
+} from '../../../reconciler/web/data/figures.ts';
 import { plainLog } from '../../../reconciler/web/views/host/log-text.ts';
 import { crumbsOf, joined, resolved } from '../../../reconciler/web/data/paths.ts';
 
@@ -36,6 +43,14 @@ test.each([
   [cpuText(0.012), '1.2 %'],
   [cpuText(1.5), '150 %'],
 ])('%s is written as %s', (text, wanted) => expect(text).toBe(wanted));
+
+test.each([
+  [80, 2000],
+  [400, 2000],
+  [900, 4500],
+])('a host that answers after %i ms is asked again after %i ms', (tookMs, pauseMs) =>
+  expect(pauseAfterMs(tookMs)).toBe(pauseMs),
+);
 
 test('a log loses colours, titles and cursor movements, and shows the last text of an overwritten line', () => {
   expect(plainLog('\u001b[0;32m  OK  \u001b[0m\r\n10 %\r100 %\n\u001b]0;title\u0007a\u0000b\u001b[2Jc')).toBe(

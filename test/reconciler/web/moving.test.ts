@@ -91,6 +91,34 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
     expect([await active.textContent(), complaints]).toEqual([before, []]);
   });
 
+  test('the rows that are visible keep their place when one comes before them', async () => {
+    const { page, server, complaints } = await visit('#/sets/web?host=node01');
+    await page.setViewportSize({ width: 1200, height: 420 });
+    const scrollTo = async (top: number): Promise<void> => {
+      await page.evaluate(`document.querySelector('.virtual').scrollTop = ${top}`);
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    };
+    const topRow = () =>
+      page.evaluate(`(() => {
+        const { top } = document.querySelector('.virtual').getBoundingClientRect();
+        const visible = [...document.querySelectorAll('.virtual-row')]
+          .map((row) => ({ text: row.textContent, box: row.getBoundingClientRect() }))
+          .filter(({ box }) => box.bottom > top + 1)
+          .sort((one, other) => one.box.top - other.box.top)[0];
+        return visible.text + ' ' + Math.round(visible.box.top - top);
+      })()`);
+    await scrollTo(50);
+    const count = async () => Number(await page.locator('.virtual-row').first().getAttribute('aria-setsize'));
+    const [before, rows] = [await topRow(), await count()];
+    expect(before).toMatch(/ -\d+$/);
+    server.emit({ type: 'object', set: 'web', object: first('node01') });
+    await until(async () => (await count()) === rows + 1);
+    await until(async () => (await topRow()) === before);
+    await scrollTo(0);
+    await until(async () => String(await topRow()).includes('first'));
+    expect(complaints).toEqual([]);
+  });
+
   test('a host with many containers shows the first hundred, and a search finds the others', async () => {
     const world = smallWorld();
     const [running] = world.containers;
