@@ -41,6 +41,8 @@ export interface SetState {
   readonly pruneApproval?: PruneApproval | undefined;
   /** Who asked for a sync to the current revision, or ended a rollback; the next revision clears it. */
   readonly askers?: readonly string[];
+  /** The revision whose rollout began and whose last check has not passed. */
+  readonly unchecked?: string | undefined;
   /** The hooks that ran for the newest rolled-out revision. */
   readonly hooks?: HookState;
   /** The revision that each host has in full. */

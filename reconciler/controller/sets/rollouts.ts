@@ -39,6 +39,12 @@ export interface RolloutDeps {
   readonly onFailure?: (delivery: Delivery) => Promise<string | undefined>;
   /** Watches metrics of these hosts. Returns why the rollout must stop. */
   readonly check?: (revision: string, hosts: readonly string[], overtaken: AbortSignal) => Promise<string | undefined>;
+  /** True if a rollout of the revision began and its last check has not passed, also in an earlier process. */
+  readonly isUnchecked?: (revision: string) => boolean;
+  /** Stores it. */
+  readonly noteUnchecked?: (revision: string, isUnchecked: boolean) => void;
+  /** Resolves when this controller is the active one, or when `overtaken` fires. */
+  readonly untilActive?: (overtaken: AbortSignal) => Promise<void>;
   /** Called when all hosts have the revision. */
   readonly onGood: (revision: string) => void;
   readonly onError: (message: string) => void;
@@ -87,16 +93,19 @@ export class Rollouts {
     start: StartPart,
     onlyOn?: readonly string[],
   ): Run | undefined {
-    const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
+    const { hosts, appliedText, begin, onError, nowMs, isUnchecked } = this.#deps;
     this.stop('A newer revision came first.');
-    const wasStopped = this.#isStopped;
+    const wasStopped = this.#isStopped || isUnchecked?.(revision) === true;
     const overtaken = new AbortController();
     this.#current = overtaken;
     const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
     const isNews = chosen.some(({ name }) => appliedText(name) !== loaded.get(name)?.text);
     const run = isNews || wasStopped || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
     const delivery = { revision, secrets };
-    if (run !== undefined) this.#deps.owe?.(delivery);
+    if (run !== undefined) {
+      this.#deps.owe?.(delivery);
+      this.#deps.noteUnchecked?.(revision, true);
+    }
     void this.#batches(delivery, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
       onError(`the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
       run?.end('failed', nowMs(), reasonOf(error));
@@ -133,15 +142,18 @@ export class Rollouts {
       if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (verdict === 'withdrawn') return this.#withdraw(revision, run, overtaken);
       const why = run === undefined ? undefined : await this.#checked(revision, given, overtaken);
-      if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
+      if (await this.#isOvertaken(overtaken)) return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (why !== undefined) return this.#stopBy(why, delivery, given, run, overtaken);
     }
+    if (run !== undefined) this.#deps.noteUnchecked?.(revision, false);
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
     if (failed.length > 0) run?.end('partial', nowMs(), `It failed on ${namesText(failed)}${causeOf(given)}`);
     else if (late.length > 0) run?.end('done', nowMs(), `Not yet on ${namesText(late)}: they get it later.`);
     await this.#allSynced(given, overtaken);
-    const why = overtaken.aborted ? undefined : await this.#deps.afterSync?.(delivery, run !== undefined);
+    const why = (await this.#isOvertaken(overtaken))
+      ? undefined
+      : await this.#deps.afterSync?.(delivery, run !== undefined);
     if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
     if (why !== undefined) {
       this.#isStopped = true;
@@ -151,6 +163,12 @@ export class Rollouts {
     }
     if (failed.length === 0) onGood(revision);
     run?.end('done', nowMs());
+  }
+
+  /** Another controller that is active meanwhile runs the hooks and takes revisions back. */
+  async #isOvertaken(overtaken: AbortSignal): Promise<boolean> {
+    if (!overtaken.aborted) await this.#deps.untilActive?.(overtaken);
+    return overtaken.aborted;
   }
 
   /** Waits for all hosts. Those that were away or failed get the revision later, in their own runs. */
@@ -168,7 +186,7 @@ export class Rollouts {
     const { rollout, hosts, hasEarlier, onError, waitsForAway = false } = this.#deps;
     const before = given.filter((one) => !batch.includes(one));
     let isReported = false;
-    while (!overtaken.aborted) {
+    while (!(await this.#isOvertaken(overtaken))) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve));
       const counted = [...before.filter(({ isFailed }) => isFailed), ...batch];
       const verdict = batchVerdict(counted, rollout.stopAfter, waitsForAway);

@@ -1,5 +1,6 @@
 // Makes the parts of one set and connects them.
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
@@ -120,6 +121,11 @@ export class SetParts {
       onFailure: (delivery) => this.#hooks.onFailure(delivery, this.end ?? new AbortController().signal),
       check: (revision, on, overtaken) =>
         watchMetrics(config.rollout.checks, { set: config.name, revision, hosts: on }, overtaken),
+      isUnchecked: (revision) => config.rollout.checks.length > 0 && this.stored.state.unchecked === revision,
+      noteUnchecked: (revision, isUnchecked) => {
+        if (config.rollout.checks.length > 0) this.#noteUnchecked(isUnchecked ? revision : undefined);
+      },
+      untilActive: (overtaken) => untilActive(deps.isActive, overtaken),
       appliedText: (host) => this.stored.state.hosts[host]?.text,
       noteGiven: (hosts, revision) =>
         void this.stored.noteGiven(hosts, revision).catch((error: unknown) => this.logNotStored(error)),
@@ -219,10 +225,22 @@ export class SetParts {
     );
   }
 
+  #noteUnchecked(unchecked: string | undefined): void {
+    void this.stored.change({ unchecked }).catch((error: unknown) => this.logNotStored(error));
+  }
+
   #noteApplied(host: string, applied: AppliedRevision): void {
     const hosts = { ...this.stored.state.hosts, [host]: applied };
     void this.stored.change({ hosts }).catch((error: unknown) => this.logNotStored(error));
   }
+}
+
+const activePauseMs = 200;
+
+async function untilActive(isActive: () => boolean, overtaken: AbortSignal): Promise<void> {
+  // A controller that ends does not wait for it.
+  while (!isActive() && !overtaken.aborted)
+    await pause(activePauseMs, undefined, { signal: overtaken, ref: false }).catch(() => undefined);
 }
 
 /** A set that leaves runs no hooks. */

@@ -227,3 +227,26 @@ test('a failed check without rollback stops the rollout until someone requests a
   await hasStatus(world, 'web', 'synced');
   expect(await notes()).toEqual(['a', 'a']);
 });
+
+test('the end of the controller during the check of the last batch does not make the revision a good one', async () => {
+  const { port } = prometheus.address() as AddressInfo;
+  const checks = (time: string): string =>
+    config(
+      `    rollout: { checks: [{ name: load, url: "http://127.0.0.1:${port}", query: load, max: 5, for: ${time}, interval: 500ms }] }\n`,
+    );
+  value = '3';
+  queries = [];
+  world = await openControllerWorld(1);
+  await world.write('tools.yaml', tools);
+  await world.write('web.yaml', profileText('web', { 'user.note': 'a' }));
+  await world.start(checks('1h'));
+  await until(() => queries.length > 0, waitMs);
+  await world.stop();
+  value = '7';
+  await world.start(checks('1s'));
+  await hasStatus(world, 'web', 'failed');
+  expect(set().message).toContain('the check load does not hold: 7 is above 5');
+  value = '3';
+  await world.engine.sync('web', { reason: 'looked at it' }, 'ann');
+  await hasStatus(world, 'web', 'synced');
+});

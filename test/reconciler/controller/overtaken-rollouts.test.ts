@@ -1,4 +1,4 @@
-// Rollouts that a newer rollout of the same revision overtakes while their failure hooks run.
+// Rollouts that a newer rollout overtakes, that the end of the controller cuts off, or whose controller is not the active one meanwhile.
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { LoadedRevision } from '../../../reconciler/controller/sets/load-revision.ts';
@@ -133,4 +133,76 @@ test('a revision that cannot be taken back yet stays when a newer one comes', as
   rollouts.start('r2', loaded, start);
   await turn();
   expect([tries, rollouts.message]).toEqual([1, undefined]);
+});
+
+/** A rollout to a host that has the revision already, after a restart of the controller. */
+function restarted(more: Partial<RolloutDeps>) {
+  const good: string[] = [];
+  const unchecked = new Set<string>();
+  const { rollouts, state } = begun({
+    appliedText: () => 't',
+    isUnchecked: (revision) => unchecked.has(revision),
+    noteUnchecked: (revision, isUnchecked) => void (isUnchecked ? unchecked.add(revision) : unchecked.delete(revision)),
+    onGood: (revision) => void good.push(revision),
+    hasEarlier: () => false,
+    onFailure: async () => undefined,
+    ...more,
+  });
+  state.isSynced = true;
+  return { rollouts, state, good, unchecked };
+}
+
+test('a revision whose last check had not passed when the controller ended is checked again', async () => {
+  const checked: string[] = [];
+  let verdict: string | undefined = 'too slow';
+  const { rollouts, good, unchecked } = restarted({
+    check: async (revision) => {
+      checked.push(revision);
+      return verdict;
+    },
+  });
+  unchecked.add('r1');
+  rollouts.start('r1', loaded, start);
+  await until(() => rollouts.isStopped);
+  expect([checked, good, [...unchecked]]).toEqual([['r1'], [], ['r1']]);
+  expect(rollouts.message).toContain('too slow');
+
+  verdict = undefined;
+  rollouts.start('r1', loaded, start);
+  await until(() => good.length > 0);
+  expect([checked, good, [...unchecked]]).toEqual([['r1', 'r1'], ['r1'], []]);
+});
+
+test('a revision that passed its checks is not checked again', async () => {
+  const checked: string[] = [];
+  const { rollouts, good } = restarted({ check: async (revision) => void checked.push(revision) });
+  rollouts.start('r1', loaded, start);
+  await until(() => good.length > 0);
+  expect(checked).toEqual([]);
+});
+
+test('a controller that is no longer the active one takes nothing back and runs no hooks', async () => {
+  const hooks: string[] = [];
+  let activate: (() => void) | undefined;
+  let isActive = true;
+  const { rollouts, state } = restarted({
+    appliedText: () => undefined,
+    hasEarlier: () => true,
+    check: async () => {
+      isActive = false;
+      return 'too slow';
+    },
+    untilActive: async () => {
+      if (!isActive) await new Promise<void>((resolve) => (activate = resolve));
+    },
+    onFailure: async ({ revision }) => void hooks.push(revision),
+  });
+  rollouts.start('r1', loaded, start);
+  await until(() => activate !== undefined);
+  await turn();
+  expect([hooks, state.withdrawn, rollouts.isStopped]).toEqual([[], [], false]);
+  isActive = true;
+  activate?.();
+  await until(() => state.withdrawn.length > 0);
+  expect(hooks).toEqual(['r1']);
 });
