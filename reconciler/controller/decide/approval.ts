@@ -65,7 +65,7 @@ function digestOf(step: Step, text: string): string {
 export interface ApprovedFacts {
   readonly host: string;
   readonly revision: string;
-  /** When the host got the revision in full: earlier approvals are used up. */
+  /** When the host last got the revision in full, perhaps before another one: earlier approvals are used up. */
   readonly appliedAt: string | undefined;
 }
 

@@ -8,7 +8,25 @@ export interface AppliedRevision {
   /** The sealed digest of the documents, which have the values of secrets. */
   readonly text: string;
   readonly at: string;
+  /** When the host got revisions before this one, as long as approvals of them are valid. */
+  readonly earlier?: Readonly<Record<string, string>>;
 }
+
+/** `next` with the times of what the host had before. Times before `sinceMs` are forgotten. */
+export function withEarlier(
+  next: AppliedRevision,
+  before: AppliedRevision | undefined,
+  sinceMs: number,
+): AppliedRevision {
+  if (before === undefined) return next;
+  const times = Object.entries({ ...before.earlier, [before.revision]: before.at });
+  const earlier = times.filter(([revision, at]) => revision !== next.revision && Date.parse(at) > sinceMs);
+  return earlier.length === 0 ? next : { ...next, earlier: Object.fromEntries(earlier) };
+}
+
+/** When the host last got the revision in full; undefined: not within the known times. */
+export const appliedAt = (stored: AppliedRevision | undefined, revision: string): string | undefined =>
+  stored?.revision === revision ? stored.at : stored?.earlier?.[revision];
 
 export interface KnownRevision {
   readonly revision: string;

@@ -19,7 +19,7 @@ import { watchMetrics } from './checks/rollout-checks.ts';
 import { KnownSecrets } from './hooks/known-secrets.ts';
 import { SetHooks } from './hooks/set-hooks.ts';
 import type { Run, RunStart } from './run.ts';
-import type { AppliedRevision, DigestSeal } from '../decide/set-state.ts';
+import { withEarlier, type AppliedRevision, type DigestSeal } from '../decide/set-state.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
 import { SetHosts } from './set-hosts.ts';
 import type { SetNotice } from './set-notices.ts';
@@ -230,7 +230,10 @@ export class SetParts {
   }
 
   #noteApplied(host: string, applied: AppliedRevision): void {
-    const hosts = { ...this.stored.state.hosts, [host]: applied };
+    const { hosts: all } = this.stored.state;
+    const { approval } = this.#deps.config;
+    const sinceMs = approval === undefined ? Infinity : this.#deps.nowMs() - approval.expiresMs;
+    const hosts = { ...all, [host]: withEarlier(applied, all[host], sinceMs) };
     void this.stored.change({ hosts }).catch((error: unknown) => this.logNotStored(error));
   }
 }

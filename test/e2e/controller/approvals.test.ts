@@ -183,6 +183,24 @@ test('an approval is used once: the same change for another reason needs another
   expect(await noteOn('p9')).toBeUndefined();
 });
 
+test('an approval of a revision ends with it: going back to the revision needs another one', async () => {
+  write('p5', 'p7', 'back');
+  await until(async () => (await noteOn('back')) === 'back', waitMs);
+  write('p5', 'p7');
+  await waits('web', 2);
+  await approve('web');
+  await until(async () => (await noteOn('back')) === undefined, waitMs);
+  await hasStatus(world, 'web', 'synced');
+  write('p5', 'p7', 'back');
+  await until(async () => (await noteOn('back')) === 'back', waitMs);
+  await hasStatus(world, 'web', 'synced');
+  write('p5', 'p7');
+  await waits('web', 2);
+  expect(await noteOn('back')).toBe('back');
+  await approve('web');
+  await hasStatus(world, 'web', 'synced');
+});
+
 test('an approval outlives the state directory, and a forged one in the state directory is ignored', async () => {
   commit('three', 'eve');
   await waits('site');

@@ -19,7 +19,7 @@ import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
 import { ContestedObjects, type ContestedDeps, type RestingObjects } from './contested-objects.ts';
 import { DriftBook } from './drift-book.ts';
-import type { AppliedRevision } from '../../decide/set-state.ts';
+import { appliedAt, type AppliedRevision } from '../../decide/set-state.ts';
 import { nameOf, rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
@@ -144,10 +144,12 @@ export class HostReconciler {
     const { config, approvals, applied } = this.#deps;
     if (config.approval === undefined) return [];
     const { revision } = compared.target;
-    const stored = applied();
-    const appliedAt = stored?.revision === revision ? stored.at : undefined;
     const steps = compared.toApprove(made, config.approval.level, resting);
-    return unapproved(steps, approvals(), { host: this.#host, revision, appliedAt });
+    return unapproved(steps, approvals(), {
+      host: this.#host,
+      revision,
+      appliedAt: appliedAt(applied(), revision),
+    });
   }
 
   #factsOf(compared: Comparison, made: MadePlan, steps: readonly AskedStep[]): Parameters<typeof verdictOn>[0] {
