@@ -2,6 +2,7 @@
 import { type DeviceConfig, isNic, parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Address } from '../documents/document.ts';
 import { resolved, type ExpectedContainer } from './expected-containers.ts';
 
 interface Claim {
@@ -18,24 +19,45 @@ interface ContainerClaim extends Claim {
   readonly container: ExpectedContainer;
 }
 
+interface Contest {
+  readonly claim: ContainerClaim;
+  /** Claims of containers before it that exclude this one, at least one. */
+  readonly others: readonly [ContainerClaim, ...ContainerClaim[]];
+}
+
 /** `containers`: declared ones last, each compared with all before it. */
 export function containerClashes(containers: readonly ExpectedContainer[]): readonly Diagnostic[] {
+  const reported = new Set<string>();
+  return contestsOf(containers).flatMap(({ claim, others: [other] }) => {
+    const id = `${claim.container.address} ${claim.device} ${other.container.address}`;
+    if (reported.has(id)) return [];
+    reported.add(id);
+    return [clash(claim.container, claim, other)];
+  });
+}
+
+/** Declared containers by the undeclared container whose address or port they want. */
+export function rivalsOf(containers: readonly ExpectedContainer[]): ReadonlyMap<Address, readonly Address[]> {
+  const found = new Map<Address, Address[]>();
+  for (const { claim, others } of contestsOf(containers))
+    for (const { container } of others) {
+      if (container.document !== undefined) continue;
+      found.set(container.address, [...(found.get(container.address) ?? []), claim.container.address]);
+    }
+  return found;
+}
+
+/** The claims of declared containers that others exclude. */
+function contestsOf(containers: readonly ExpectedContainer[]): readonly Contest[] {
   const claimed = new Map<string, ContainerClaim[]>();
-  const found: Diagnostic[] = [];
+  const found: Contest[] = [];
   for (const container of containers) {
-    const reported = new Set<string>();
-    for (const claim of claimsOf(container)) {
-      const others = claimed.get(claim.place) ?? [];
-      const other = others.find((one) => isSameHost(one.host, claim.host));
-      if (
-        other !== undefined &&
-        container.document !== undefined &&
-        !reported.has(`${claim.device} ${other.container.address}`)
-      ) {
-        reported.add(`${claim.device} ${other.container.address}`);
-        found.push(clash(container, claim, other));
-      }
-      claimed.set(claim.place, [...others, { ...claim, container }]);
+    for (const own of claimsOf(container)) {
+      const claim = { ...own, container };
+      const before = claimed.get(claim.place) ?? [];
+      const [first, ...more] = before.filter((one) => isSameHost(one.host, claim.host));
+      if (first !== undefined && container.document !== undefined) found.push({ claim, others: [first, ...more] });
+      claimed.set(claim.place, [...before, claim]);
     }
   }
   return found;

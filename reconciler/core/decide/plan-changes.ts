@@ -111,7 +111,7 @@ function assemble(
     });
   }
   const after = waves.size === 0 ? {} : { before: barrier.enter(Infinity), refused };
-  const pruned = decidePrune(context, everything, steps, ready, after);
+  const pruned = decidePrune(context, { declared: everything, steps, changes }, ready, after);
   const all = onMembers([...steps, ...pruned.steps], context.observed);
   const limits = projectLimitWarnings(everything, context.observed, all);
   return finishPlan('apply', [...changes, ...pruned.changes], all, [...diagnostics, ...limits], {

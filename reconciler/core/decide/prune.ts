@@ -1,5 +1,5 @@
 // Objects that the set owns and no document declares. --prune deletes them within a limit: users before the objects they use, and after
-// the changes that stop using them. Objects with data need an explicit permission.
+// the changes that stop using them. Objects with data need an explicit permission, and go last.
 import type { PlanContext } from './plan-context.ts';
 import { decideDelete, unchanged, type Deletion } from './decide-delete.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
@@ -10,14 +10,15 @@ import { coreKind, coreKinds } from '../kinds/index.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { OwnerRecord } from '../ownership/owner-records.ts';
 import type { Guard, PlanOptions, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
-import { projectWorld } from '../live/world-after-steps.ts';
 import { projectOfLive } from '../live/project-scope.ts';
 import { readyIds, type Ready } from '../graph/ready-steps.ts';
 import { otherPlace } from '../ownership/place.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
-import { findUsage, type Usage } from '../live/usage.ts';
+import { findUsage } from '../live/usage.ts';
 import { behind } from '../graph/waves.ts';
+import { DataHold, holdsData, type PlanSoFar } from './data-hold.ts';
 import { behindRefused, type RefusedChange } from './held-waves.ts';
+import { UsesLeft } from './uses-left.ts';
 
 export interface PrunePart {
   readonly changes: readonly ResourceChange[];
@@ -33,17 +34,11 @@ export interface WavesBefore {
   readonly refused?: RefusedChange | undefined;
 }
 
-/** `declared`: all documents of the set, also those outside --target. `steps`: the plan so far. */
-export function decidePrune(
-  context: PlanContext,
-  declared: readonly Document[],
-  steps: readonly Step[],
-  ready: Ready,
-  waves: WavesBefore,
-): PrunePart {
+/** `plan.declared`: all documents of the set, also those outside --target. */
+export function decidePrune(context: PlanContext, plan: PlanSoFar, ready: Ready, waves: WavesBefore): PrunePart {
   const { owner, options } = context;
   if (owner === undefined) return nothing;
-  const known = new Set<Address>(declared.map(usageAddress));
+  const known = new Set<Address>(plan.declared.map(usageAddress));
   const orphans = ownedObjects(context, owner, known);
   if (orphans.length === 0) return nothing;
   const isPruning = options.prune === true && (options.targets ?? []).length === 0;
@@ -58,7 +53,7 @@ export function decidePrune(
   const kept = orphans.filter((one) => !going.includes(one) && !isElsewhere(one)).map((one) => one.address);
   const owned = going.length === 0 ? 0 : ownedObjects(context, owner).length;
   const isTooMuch = going.length > limitOf(options, owned);
-  const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, steps, ready, waves);
+  const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, plan, ready, waves);
   return { ...made, orphans: kept };
 }
 
@@ -130,51 +125,47 @@ const limitGuard = (address: Address, count: number, limit: number, owned: numbe
 function goAway(
   going: readonly Document[],
   context: PlanContext,
-  steps: readonly Step[],
+  plan: PlanSoFar,
   ready: Ready,
   { before = [], refused: refusedChange }: WavesBefore,
 ): Omit<PrunePart, 'orphans'> {
-  const [now, then] = [findUsage(context.observed), findUsage(projectWorld(context.observed, steps))];
+  const [now, left] = [findUsage(context.observed), new UsesLeft(context.observed, plan.steps)];
+  /** Before or after the rest of the plan. */
+  const usersOf = ({ address }: Document): readonly Address[] =>
+    [...new Set([...(now.get(address) ?? []), ...left.of(address)])] as Address[];
   const addresses = new Set<string>(going.map((one) => one.address));
-  const users = new Map(
-    going.map((one) => [one.address, usersOf(now, then, one).filter((user) => addresses.has(user)) as Address[]]),
-  );
+  const users = new Map(going.map((one) => [one.address, usersOf(one).filter((user) => addresses.has(user))]));
   const byAddress = new Map(going.map((one) => [one.address, one]));
   const after = new Map(ready);
-  const gone = new Set<string>();
+  const hold = new DataHold(context, plan);
   const made: Step[] = [];
   const changes: ResourceChange[] = [];
   for (const address of sortByNeeds(going, users).order) {
     const one = byAddress.get(address);
     if (one === undefined) continue;
-    const leftUsers = (used: Address): readonly string[] => (then.get(used) ?? []).filter((user) => !gone.has(user));
-    const deletion = guarded(
-      one,
-      decideDelete(one, { observed: context.observed, owner: context.owner, leftUsers }),
-      context.options,
-    );
+    const leftUsers = (used: Address): readonly string[] => left.of(used);
+    const world = { observed: context.observed, owner: context.owner, leftUsers };
+    const deletion = guarded(one, decideDelete(one, world), context.options, hold.guardOf(one));
     const { change, sketches } = behindRefused(deletion, Infinity, refusedChange);
-    const needs = readyIds(usersOf(now, then, one) as Address[], after);
-    const own = makeSteps(one, sketches, behind(needs, before));
+    const needs = readyIds(usersOf(one), after);
+    const late = change.action === 'delete' ? behind(hold.stepsBefore(one), before) : before;
+    const own = makeSteps(one, sketches, behind(needs, late));
     const last = own.at(-1);
     after.set(address, last === undefined ? needs : [last.id]);
-    if (last?.action === 'delete') gone.add(address);
+    left.add(own);
     made.push(...own);
     changes.push({ ...change, isPruned: true, steps: own.map((step) => step.id) });
   }
   return { changes, steps: made };
 }
 
-/** Before or after the rest of the plan. */
-const usersOf = (now: Usage, then: Usage, one: Document): readonly string[] => [
-  ...new Set([...(now.get(one.address) ?? []), ...(then.get(one.address) ?? [])]),
-];
-
-/** Containers and pools hold more than documents declare. */
-function guarded(one: Document, decision: Deletion, options: PlanOptions): Deletion {
+/** Containers and pools hold more than documents declare. `held`: why it must wait. */
+function guarded(one: Document, decision: Deletion, options: PlanOptions, held: Guard | undefined): Deletion {
   const isDelete = decision.change.action === 'delete' && decision.change.guard === undefined;
-  const holdsData = coreKind(one.kind).holdsData === true && one.manage.prune !== true;
-  if (!isDelete || options.allowDestroy === true || (!holdsData && one.manage.prune !== 'confirm')) return decision;
+  const asks = (holdsData(one) && one.manage.prune !== true) || one.manage.prune === 'confirm';
+  if (!isDelete) return decision;
+  if (options.allowDestroy === true || !asks)
+    return held === undefined ? decision : { change: { ...decision.change, guard: held }, sketches: [] };
   const guard: Guard = {
     code: 'data',
     address: one.address,

@@ -242,6 +242,8 @@ export interface PlanOptions {
   readonly targets?: readonly Address[];
   /** Leaves out these and their dependents (in a destroy, what they need). */
   readonly exclude?: readonly Address[];
+  /** Excluded objects are left out only for now: while one of them is missing, no object with data is pruned. */
+  readonly awaitsExcluded?: boolean;
   /** Recreate these even without a change. */
   readonly replace?: readonly Address[];
   /** Lift `manage.disruption` for this run. */
@@ -291,6 +293,4 @@ export interface PlanInput {
  *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   apply-edits.ts
  *   isStale(live: object, step: UpdateStep): boolean                      apply-edits.ts
  *   renderDiagnostics(diagnostics, { color: Color }): string            render-diagnostics.ts
- * and of the manifest room:
- *   loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded>   manifest/load.ts
  */

@@ -18,11 +18,12 @@ sources:
 sets:
   - { name: mixed, source: shop, path: mixed, interval: 1s }
   - { name: whole, source: shop, path: whole, allow: { partial: false } }
+  - { name: renamed, source: shop, path: renamed, interval: 1s, prune: { max: 100%, data: true } }
   - { name: base, source: shop, path: base, retry: { first: 60s } }
   - { name: web, source: shop, path: web, dependsOn: [base], retry: { first: 60s } }
 `;
 
-const names = ['mixed', 'whole', 'base', 'web'] as const;
+const names = ['mixed', 'whole', 'renamed', 'base', 'web'] as const;
 type Name = (typeof names)[number];
 let world: ControllerWorld;
 const write = (set: Name, text: string): void => writeFileSync(join(world.folder, 'manifests', set, 'a.yaml'), text);
@@ -105,6 +106,30 @@ describe('an object with an undefined name', () => {
   });
 });
 
+test('a container stays while the one that takes its place has an error, and goes after it', async () => {
+  const place = `${profileText('place', {})}devices: { root: { type: disk, path: /, pool: p2 } }
+---
+kind: storage_pool
+name: p2
+driver: dir
+`;
+  const exists = async (name: string): Promise<boolean> =>
+    world.daemons[0]?.client.get('container', name).then(
+      () => true,
+      () => false,
+    ) ?? false;
+  write('renamed', all(user('before', 'place'), place));
+  await until(() => exists('before'), waitMs);
+  await hasStatus(world, 'renamed', 'synced');
+  write('renamed', all(user('after', 'bad-place'), broken('bad-place'), note('beside'), place));
+  await until(async () => (await world.profile(1, 'beside')) !== undefined, waitMs);
+  await hasStatus(world, 'renamed', 'failed');
+  expect([await exists('before'), await exists('after')]).toEqual([true, false]);
+  write('renamed', all(user('after', 'place'), place));
+  await hasStatus(world, 'renamed', 'synced');
+  expect([await exists('before'), await exists('after')]).toEqual([false, true]);
+});
+
 describe('a set whose base is not there yet', () => {
   test('waits, without a failure, and is planned as soon as its base is there', async () => {
     write('base', all(note('of-base'), broken('root')));
@@ -134,6 +159,7 @@ describe('a set whose base is not there yet', () => {
       writeFileSync(join(fresh.folder, 'manifests', name, 'a.yaml'), text);
     put('mixed', note('of-mixed'));
     put('whole', note('of-whole'));
+    put('renamed', note('of-renamed'));
     put('base', root);
     put('web', user('w1', 'root'));
     await fresh.start(config);

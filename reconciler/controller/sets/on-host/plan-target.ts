@@ -30,7 +30,7 @@ export function planTarget(observed: Observed, { loaded, set, options, restraint
   const made = planAround(narrowed.documents, (broken) =>
     makePlan(observed, {
       documents: narrowed.documents,
-      options: broken.length === 0 ? narrowed.options : { ...narrowed.options, exclude: [...exclude, ...broken] },
+      options: { ...narrowed.options, exclude: [...exclude, ...broken], awaitsExcluded: true },
       set,
       mode: 'apply',
       images: loaded.pins,
