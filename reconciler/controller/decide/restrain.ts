@@ -32,11 +32,14 @@ export function restrained(
   const { objects, isCalm } = restraint;
   const missing = documents.filter((document) => objects.has(document.address) && !exists(document));
   const exclude = [...(options.exclude ?? []), ...missing.map(({ address }): Address => address)];
+  const declared = new Set<string>(documents.map(({ address }) => address));
+  const leaves = new Map([...objects].filter(([address]) => !declared.has(address)));
   return {
     documents: documents.map((document) => restrainedDocument(document, restraint)),
     options: {
       ...options,
       ...(exclude.length === 0 ? {} : { exclude }),
+      ...(leaves.size === 0 ? {} : { leaves }),
       // A limit of 0 refuses every prune, so that the plan lists it as waiting.
       ...(isCalm
         ? { allowRestart: false, allowRecreate: false, defersDisruption: true, pruneLimit: { count: 0 } }

@@ -66,8 +66,9 @@ export class ManagedSet {
   /** The set leaves, and all its objects are gone. */
   get isGone(): boolean {
     if (this.config.isLeaving !== true) return false;
-    const isEmpty = ({ target, isSynced }: SetOnHost): boolean =>
-      isSynced && target?.loaded.loaded.documents.length === 0;
+    // What is suspended waits for its deletion.
+    const isEmpty = ({ target, isSynced, made }: SetOnHost): boolean =>
+      isSynced && target?.loaded.loaded.documents.length === 0 && (made?.plan.changes.length ?? 0) === 0;
     return this.#parts.stored.wanted === undefined || this.hosts.every(isEmpty);
   }
 

@@ -42,7 +42,8 @@ export function decidePrune(context: PlanContext, plan: PlanSoFar, ready: Ready,
   const orphans = ownedObjects(context, owner, known);
   if (orphans.length === 0) return nothing;
   const isPruning = options.prune === true && (options.targets ?? []).length === 0;
-  const going = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
+  const due = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
+  const going = due.filter(({ address }) => options.leaves?.has(address) !== true);
   // Objects declared in another directory are not orphans of this one.
   const isElsewhere = ({ kind, name }: Document): boolean => {
     const live = coreKind(kind).live(context.observed, name);
@@ -50,11 +51,19 @@ export function decidePrune(context: PlanContext, plan: PlanSoFar, ready: Ready,
     const record = live && recordsOf(document, live.object, context.observed).get(owner.set);
     return otherPlace(record?.place, owner.place) !== undefined;
   };
-  const kept = orphans.filter((one) => !going.includes(one) && !isElsewhere(one)).map((one) => one.address);
+  const kept = orphans.filter((one) => !due.includes(one) && !isElsewhere(one)).map((one) => one.address);
   const owned = going.length === 0 ? 0 : ownedObjects(context, owner).length;
   const isTooMuch = going.length > limitOf(options, owned);
   const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, plan, ready, waves);
-  return { ...made, orphans: kept };
+  const left = due.flatMap((one) => leftAlone(one, context) ?? []);
+  return { ...made, changes: [...made.changes, ...left], orphans: kept };
+}
+
+function leftAlone(one: Document, { observed, options }: PlanContext): ResourceChange | undefined {
+  const reason = options.leaves?.get(one.address);
+  if (reason === undefined) return undefined;
+  const live = coreKind(one.kind).live(observed, one.name);
+  return { ...unchanged(one, live, [reason]).change, isPruned: true, steps: [] };
 }
 
 /** Documents that hold only the `manage:` which the last apply recorded. Sorted, without those at `except`. */

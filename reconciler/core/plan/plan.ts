@@ -244,6 +244,8 @@ export interface PlanOptions {
   readonly exclude?: readonly Address[];
   /** Excluded objects are left out only for now: while one of them is missing, no object with data is pruned. */
   readonly awaitsExcluded?: boolean;
+  /** Undeclared objects that a prune leaves alone for now, with the reason. */
+  readonly leaves?: ReadonlyMap<string, string>;
   /** Recreate these even without a change. */
   readonly replace?: readonly Address[];
   /** Lift `manage.disruption` for this run. */

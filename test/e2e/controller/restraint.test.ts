@@ -87,6 +87,22 @@ describe('a suspension', () => {
     expect(await own.profile(1, 'web')).toBeUndefined();
   });
 
+  test('a suspended object that is no longer declared is deleted when the suspension ends, and not before', async () => {
+    const own = await opened(1, 'a', simpleConfig('prune: { max: 100% }'));
+    await own.write('b.yaml', profileText('late', { 'user.note': 'b' }));
+    await until(async () => (await own.profile(1, 'late')) !== undefined, waitMs);
+    await hasStatus(own, 'web', 'synced');
+    await own.engine.suspend('web', { address: 'profile/late', reason: 'debugging' }, 'ann');
+    await own.write('b.yaml', profileText('beside', {}));
+    await until(async () => (await own.profile(1, 'beside')) !== undefined, waitMs);
+    await hasStatus(own, 'web', 'synced');
+    expect(await own.profile(1, 'late')).toBeDefined();
+    const shown = own.engine.objects('web').objects.find(({ address }) => address === 'profile/late');
+    expect(shown).toMatchObject({ status: 'suspended', message: 'debugging' });
+    await own.engine.resume('web', {}, 'ann');
+    await until(async () => (await own.profile(1, 'late')) === undefined, waitMs);
+  });
+
   test('a suspension of the set holds new revisions back too', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');

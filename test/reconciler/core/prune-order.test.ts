@@ -145,3 +145,10 @@ describe('an object with data', () => {
     expect(needsOf(made, 'container/old#stop')).toEqual(['container/new#create']);
   });
 });
+
+test('an object that is left alone for now stays, and is listed', () => {
+  const observed = world({ profiles: [owned(liveProfile('a')), owned(liveProfile('b'))] });
+  const made = plan(observed, [], { leaves: new Map([['profile/a', 'debugging']]) });
+  expect([stepsOf(made), made.orphans]).toEqual([['profile/b#delete'], []]);
+  expect(made.changes.find(({ name }) => name === 'a')).toMatchObject({ action: 'no-op', reasons: ['debugging'] });
+});

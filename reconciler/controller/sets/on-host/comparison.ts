@@ -1,4 +1,5 @@
 // Compares a host with its target: the whole plan, the drift, and the plan without what drift settings, suspensions and pauses hold back.
+import { ownedOf } from '../../../core/adoption/adopt.ts';
 import { findDrift } from '../../../core/drift/drift.ts';
 import type { Guard } from '../../../core/plan/plan.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
@@ -29,6 +30,9 @@ export interface ComparisonInput {
 
 type Objects = Restraint['objects'];
 
+/** Records are only looked up. */
+const unhashed = (text: string): string => text;
+
 export class Comparison {
   readonly target: HostTarget;
   readonly isNew: boolean;
@@ -56,7 +60,9 @@ export class Comparison {
     this.asked = asked;
     const { documents } = target.loaded.loaded;
     const addresses = documents.map(({ address }) => address);
-    const suspended = suspendedOn(asked, link.host.name, addresses);
+    // Those of the set that no document declares any more are not deleted while they are suspended.
+    const owned = asked.some(({ address }) => address !== undefined) ? ownedOf(observed, { set, hash: unhashed }) : [];
+    const suspended = suspendedOn(asked, link.host.name, [...addresses, ...owned.map(({ address }) => address)]);
     this.suspended = suspended.objects;
     this.calmMs = opensInMs(config.disruptive, nowMs());
     const basis: Partial<Restraint> = {
