@@ -5,29 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../../../provider/gantry.ts';
 import { argumentTable, type ArgumentTable } from '../../../support/terraform/argument-table.ts';
+import { loadedDocuments, loadJson } from '../../../support/terraform/terraform-json.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
-import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
 import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
 import { dataSources, resources } from '../../../../reconciler/manifest/terraform-json/types/provider-schema.ts';
 import { dataTypeNames } from '../../../../reconciler/manifest/terraform-json/types/schema-facts.ts';
-import { loadTerraform, type TerraformLoad } from '../../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../../reconciler/manifest/terraform-json/problem.ts';
 
-const load = (value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad =>
-  loadTerraform(
-    [{ file: 'cdk.tf.json', folder: '/work', value }],
-    new Map(Object.entries(given).map(([name, text]) => [name, { text }] as const)),
-  );
-function documents(value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad['documents'] {
-  const loaded = load(value, given);
-  expect(loaded.problems).toEqual([]);
-  for (const document of loaded.documents) {
-    expect(readDocument(document.value).findings.filter(({ severity }) => severity === 'error')).toEqual([]);
-  }
-  return loaded.documents;
-}
 const problems = (value: Json): readonly string[] =>
-  load(value).problems.map(({ code, steps }) => `${code} ${pointerOf(steps)}`);
+  loadJson(value).problems.map(({ code, steps }) => `${code} ${pointerOf(steps)}`);
 
 const web = { name: 'web', source: { type: 'none' } };
 const withWeb = (more: object, container: object = {}): Json => ({
@@ -36,7 +22,7 @@ const withWeb = (more: object, container: object = {}): Json => ({
 
 describe('the inside of a container', () => {
   test('files and commands as arguments mean the same in documents as for Terraform', () => {
-    const [document] = documents(
+    const [document] = loadedDocuments(
       withWeb(
         {},
         {
@@ -66,7 +52,7 @@ describe('the inside of a container', () => {
   });
 
   test('files, commands and snapshots as separate resources become part of the document of their container, in order', () => {
-    const [document, ...others] = documents(
+    const [document, ...others] = loadedDocuments(
       withWeb(
         {
           gantry_container_file: {
@@ -117,7 +103,7 @@ describe('the inside of a container', () => {
   });
 
   test('results of their runs can be referred to, and are not known before', () => {
-    const { outputs, problems: found } = load({
+    const { outputs, problems: found } = loadJson({
       ...(withWeb({}, { exec: { a: { command: ['x'] } }, files: { '/f': { content: '' } } }) as object),
       output: {
         out: { value: '${gantry_container.w.exec["a"].stdout}' },
@@ -134,7 +120,7 @@ describe('the inside of a container', () => {
       variable: { s: { type: 'string', sensitive: true } },
       ...(withWeb({ gantry_container_file: { f: { container: 'web', path: '/s', content: '${var.s}' } } }) as object),
     };
-    expect(documents(value, { s: 'secret' })[0]?.sensitive).toEqual(['files.0']);
+    expect(loadedDocuments(value, { s: 'secret' })[0]?.sensitive).toEqual(['files.0']);
   });
 
   test.each<[string, Json, object]>([
@@ -148,13 +134,16 @@ describe('the inside of a container', () => {
       description: '${each.key}',
     };
     const variable = { s: { type: 'string', sensitive: true } };
-    const [made] = documents({ variable, resource: { gantry_profile: { p: profile } }, ...more }, { s: 'secret' });
+    const [made] = loadedDocuments(
+      { variable, resource: { gantry_profile: { p: profile } }, ...more },
+      { s: 'secret' },
+    );
     expect(made?.sensitive).toEqual(['config']);
   });
 
   test('a call of sensitive is found with a space before its bracket', () => {
     const profile = { name: 'web', config: { 'user.pw': '${sensitive ("x")}' } };
-    expect(documents({ resource: { gantry_profile: { p: profile } } }, {})[0]?.sensitive).toEqual(['config']);
+    expect(loadedDocuments({ resource: { gantry_profile: { p: profile } } }, {})[0]?.sensitive).toEqual(['config']);
   });
 
   test.each<[string, Json, readonly string[]]>([
@@ -246,7 +235,7 @@ describe('the inside of a container', () => {
         [...expected].filter((each) => !each.startsWith('E_UNKNOWN_VALUE') || expected.length === 1),
       ),
     );
-    expect(load(value).documents).toEqual([]);
+    expect(loadJson(value).documents).toEqual([]);
   });
 });
 
@@ -254,7 +243,7 @@ describe('settings of the provider block for all resources', () => {
   const resource = { gantry_profile: { p: { name: 'p' } }, gantry_storage_pool: { q: { name: 'q', driver: 'dir' } } };
 
   test('project and target apply to kinds that support them', () => {
-    const made = documents({
+    const made = loadedDocuments({
       provider: { gantry: [{ project: '${var.team}', target: 'm1' }] },
       variable: { team: { default: 'team' } },
       resource: {
@@ -281,8 +270,8 @@ describe('settings of the provider block for all resources', () => {
       provider: { gantry: [{ address: 'https://a:8443' }, { alias: 'two', address: 'https://a:8443', ...second }] },
       resource: { gantry_profile: { p: { name: 'p' }, q: { name: 'p', provider: 'gantry.two' } } },
     });
-    expect(documents(two({ project: 'b' })).map(({ value }) => value['project'])).toEqual([undefined, 'b']);
-    expect(load(two({ project: 'b' })).notices).toEqual([
+    expect(loadedDocuments(two({ project: 'b' })).map(({ value }) => value['project'])).toEqual([undefined, 'b']);
+    expect(loadJson(two({ project: 'b' })).notices).toEqual([
       'provider gantry: its address is for Terraform; gantry connects to the server of --host',
       'provider gantry.two: its address is for Terraform; gantry connects to the server of --host',
     ]);
