@@ -3,6 +3,7 @@ import type { Json } from '../../../core/documents/document.ts';
 import { below, metaArguments, type Resource } from '../config/blocks.ts';
 import { toPlain } from '../expression/json-text.ts';
 import { isWhole, mapFrom, unknown, type Value, type ValueMap } from '../expression/values.ts';
+import { typedAnswer } from './data-value.ts';
 import { shaped, ShapeError, withComputed, type Members } from './argument-shapes.ts';
 import type { Context, Instance, Module, ReferableType } from './instance.ts';
 import { projectFor } from './provider-of.ts';
@@ -106,7 +107,7 @@ export class InstanceMaker {
       ...(project === undefined ? {} : { project }),
     });
     if (answer === undefined) return unknown;
-    if ('value' in answer) return mapFrom([...written, ...Object.entries(answer.value as ValueMap)]);
+    if ('value' in answer) return mapFrom([...written, ...Object.entries(typedAnswer(answer.value as ValueMap))]);
     // The apply may create its dependencies; its value is then known after the apply.
     if (answer.isMissing && resource.body['depends_on'] !== undefined) return unknown;
     const message = `${resource.address}: ${answer.error}`;

@@ -32,12 +32,12 @@ function divide(a: number, b: number): number {
   return settled('/', a, b, a / b);
 }
 
-/** The remainder of decimals without their binary noise; with a divisor of zero the number itself, as with Terraform. */
+/** The remainder of decimals without their binary noise, never minus zero; with a divisor of zero the number itself, as with Terraform. */
 function remainder(a: number, b: number): number {
   if (b === 0) return a;
   const places = Math.max(decimals(a), decimals(b));
   const scale = 10 ** places;
-  return tidy((Math.round(a * scale) % Math.round(b * scale)) / scale);
+  return tidy((Math.round(a * scale) % Math.round(b * scale)) / scale + 0);
 }
 
 const decimals = (value: number): number => digitsOf(value).split('.')[1]?.length ?? 0;

@@ -101,12 +101,15 @@ export function typeName(value: Value): string {
   return isMap(value) ? 'an object' : `a ${typeof value === 'boolean' ? 'bool' : typeof value}`;
 }
 
+/** Terraform's zero has a sign, too, which its texts show. */
+export const isNegative = (value: number): boolean => value < 0 || Object.is(value, -0);
+
 /** Removes floating point noise of decimal arithmetic: 0.1 + 0.2 is 0.3, as with Terraform's wider numbers. */
 export function tidy(value: number): number {
   if (!Number.isFinite(value)) throw new ConversionError('the result is no finite number');
   if (Number.isInteger(value)) {
     if (!Number.isSafeInteger(value)) throw new ConversionError(`${value} is too large to be kept exactly`);
-    return value === 0 ? 0 : value;
+    return value;
   }
   const rounded = Number(value.toPrecision(15));
   // Noise hides a shorter number; a third has none, and multiplied by three it must be whole.
@@ -129,7 +132,7 @@ export const inexact = (value: number): ConversionError =>
 
 /** The number, never written with an exponent. */
 export function digitsOf(value: number): string {
-  const text = String(value);
+  const text = Object.is(value, -0) ? '-0' : String(value);
   const [mantissa = '', exponent] = text.split('e');
   if (exponent === undefined) return text;
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

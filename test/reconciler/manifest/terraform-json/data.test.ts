@@ -7,6 +7,8 @@ import type { Link } from '../../../../provider/connection/link.ts';
 import type { Context } from '../../../../provider/framework/object-type.ts';
 import { gantryProvider } from '../../../../provider/gantry.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
+import { loadTerraform } from '../../../../reconciler/manifest/terraform-json/load-terraform.ts';
+import type { Value } from '../../../../reconciler/manifest/terraform-json/expression/values.ts';
 import { readData } from '../../../../reconciler/manifest/terraform/live-data.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { cli, type CliRun } from '../../../support/cli/io.ts';
@@ -185,5 +187,38 @@ describe('data of a daemon', () => {
     const { problems, notices } = await here.ours({ live: (requests) => readData(client, requests) });
     expect(problems).toEqual([]);
     expect(notices[0]).toMatch(/^check there: data\.gantry_profile\.p: /);
+  });
+});
+
+test('lists and maps of data are lists and maps of Terraform, whose elements have one type', () => {
+  const answers: Readonly<Record<string, Value>> = {
+    gantry_image: { aliases: ['a', 'b'], properties: { os: 'toy' } },
+    gantry_containers: { containers: { web: { profiles: ['p'] } } },
+    gantry_profile: { devices: { root: { type: 'disk' } } },
+  };
+  const value = {
+    data: { gantry_image: { i: { alias: 'a' } }, gantry_containers: { c: {} }, gantry_profile: { p: { name: 'p' } } },
+    output: Object.fromEntries(
+      Object.entries({
+        list: '${data.gantry_image.i.aliases == ["a", "b"]}',
+        wrapped: '${element(data.gantry_image.i.aliases, -1)}',
+        map: '${data.gantry_image.i.properties == { os = "toy" }}',
+        fallback: '${lookup(data.gantry_image.i.properties, "none", 5)}',
+        object: '${data.gantry_containers.c.containers["web"] == { profiles = tolist(["p"]) }}',
+        device: '${data.gantry_profile.p.devices["root"] == tomap({ type = "disk" })}',
+      }).map(([name, text]) => [name, { value: text }]),
+    ),
+  };
+  const { outputs, problems } = loadTerraform([{ file: 'main.tf.json', folder: '.', value }], new Map(), {
+    read: ({ type }) => ({ value: answers[type] ?? null }),
+  });
+  expect(problems).toEqual([]);
+  expect(Object.fromEntries([...outputs].map(([name, output]) => [name, output.value]))).toEqual({
+    list: false,
+    wrapped: 'b',
+    map: false,
+    fallback: '5',
+    object: true,
+    device: true,
   });
 });

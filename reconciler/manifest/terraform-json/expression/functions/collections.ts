@@ -66,7 +66,16 @@ function merge(objects: readonly Value[]): Value {
   if (objects.includes(unknown)) return unknown;
   const present = objects.filter((object) => object !== null);
   const merged = mapFrom(present.flatMap((_, index) => Object.entries(map(present, index))));
-  return objects.length > 0 && objects.every(isUniform) ? uniform(merged) : merged;
+  return objects.length > 0 && objects.every(isUniform) && isOneKind(present) ? uniform(merged) : merged;
+}
+
+/** Whether the elements of all maps have one type, as far as simple ones show it. */
+function isOneKind(maps: readonly Value[]): boolean {
+  const kinds = maps.flatMap((_, at) => {
+    const sample = Object.values(map(maps, at)).find((value) => value !== null && value !== unknown);
+    return sample === undefined ? [] : typeName(sample);
+  });
+  return new Set(kinds).size <= 1;
 }
 
 /** A tuple, unless all are lists. */

@@ -4,6 +4,7 @@ import { fixed, general, scientific } from './number-texts.ts';
 import {
   charactersOf,
   ConversionError,
+  isNegative,
   numberText,
   toBool,
   toNumber,
@@ -86,7 +87,7 @@ function one(spec: Verb, arg: Value): string {
 function plain(spec: Verb, arg: Value): string {
   if (spec.flags.includes('#') || typeof arg === 'object') return padded(spec, jsonText(arg));
   if (typeof arg !== 'number') return padded(spec, wanted(toText(arg)));
-  return padded(spec, `${arg < 0 ? '-' : ''}${general(Math.abs(arg), undefined)}`);
+  return padded(spec, `${isNegative(arg) ? '-' : ''}${general(Math.abs(arg), undefined)}`);
 }
 
 const cased = ({ letter }: Verb, value: string): string => (letter < 'a' ? value.toUpperCase() : value);
@@ -100,7 +101,7 @@ function wanted<T>(value: T): Exclude<T, null | symbol> {
 function wholeNumber(arg: Value): number {
   const value = wanted(toNumber(arg));
   if (!Number.isInteger(value)) throw new ConversionError(`a whole number is wanted, not ${value}`);
-  return value;
+  return value + 0;
 }
 
 const bases: Readonly<Record<string, readonly [base: number, prefix: string]>> = {
@@ -128,7 +129,7 @@ const clipped = ({ precision }: Verb, value: string): string =>
   precision === undefined ? value : charactersOf(value).slice(0, precision).join('');
 
 function numeric(spec: Verb, value: number, render: (value: number) => string, prefix = ''): string {
-  const sign = value < 0 ? '-' : spec.flags.includes('+') ? '+' : spec.flags.includes(' ') ? ' ' : '';
+  const sign = isNegative(value) ? '-' : spec.flags.includes('+') ? '+' : spec.flags.includes(' ') ? ' ' : '';
   const [start, digits] = [sign + prefix, render(Math.abs(value))];
   const isZeroed = spec.flags.includes('0') && !spec.flags.includes('-');
   return isZeroed ? start + digits.padStart(spec.width - start.length, '0') : padded(spec, start + digits);

@@ -25,7 +25,7 @@ function parseInteger(source: string, base: number): number {
       .split('')
       .every((digit) => Number.parseInt(digit, base) >= 0);
   if (!isValid) throw new ConversionError(`${JSON.stringify(source)} is no whole number of base ${base}`);
-  return tidy(Number.parseInt(source, base));
+  return tidy(Number.parseInt(source, base) + 0);
 }
 
 /** The logarithm to all its digits, as Terraform has it. */
@@ -48,9 +48,10 @@ export const numbers: Readonly<Record<string, FunctionRow>> = {
   min: extreme(Math.min),
   max: extreme(Math.max),
   abs: single(Math.abs),
-  floor: single(Math.floor),
-  ceil: single(Math.ceil),
-  signum: { least: 1, max: 1, run: (args) => Math.sign(whole(args, 0)) },
+  floor: single((value) => Math.floor(value) + 0),
+  // Whole results have no minus zero.
+  ceil: single((value) => Math.ceil(value) + 0),
+  signum: { least: 1, max: 1, run: (args) => Math.sign(whole(args, 0)) + 0 },
   log: { least: 2, max: 2, run: (args) => logarithm(number(args, 0), number(args, 1)) },
   pow: { least: 2, max: 2, run: (args) => tidy(number(args, 0) ** number(args, 1)) },
   parseint: { least: 2, max: 2, run: (args) => parseInteger(text(args, 0), whole(args, 1)) },

@@ -46,7 +46,7 @@ function substring(value: string, offset: number, length: number): string {
 const title = (value: string): string =>
   value.replaceAll(
     /(^|[^\w\u{80}-\u{10ffff}]|\p{White_Space})(\p{L})/gu,
-    (_, before: string, letter: string) => before + upper(letter),
+    (_, before: string, letter: string) => before + titleOf(letter),
   );
 
 function indent(spaces: number, value: string): string {
@@ -57,7 +57,24 @@ function indent(spaces: number, value: string): string {
 /** A letter becomes one letter: ß stays. */
 const eachLetter = (value: string, edit: (letter: string) => string): string =>
   Array.from(value, (letter) => (Array.from(edit(letter)).length === 1 ? edit(letter) : letter)).join('');
-const upper = (value: string): string => eachLetter(value, (letter) => letter.toUpperCase());
+
+/** The first code point of each row of eight small Greek letters with a iota below, whose capitals follow eight later. */
+const iotaRows = [0x1f80, 0x1f90, 0x1fa0];
+const iotaCapitals: Readonly<Record<string, string>> = { ᾳ: 'ᾼ', ῃ: 'ῌ', ῳ: 'ῼ' };
+function upperOf(letter: string): string {
+  const code = letter.codePointAt(0) ?? 0;
+  if (iotaRows.some((row) => code >= row && code < row + 8)) return String.fromCodePoint(code + 8);
+  return iotaCapitals[letter] ?? letter.toUpperCase();
+}
+const upper = (value: string): string => eachLetter(value, upperOf);
+
+/** Two letters in one have a third case between small and capital, Georgian letters none at the begin of a word. */
+const titleOf = (letter: string): string => {
+  const digraph = digraphs.find((three) => three.includes(letter));
+  return digraph?.[1] ?? (/[ა-ჺჽ-ჿ]/.test(letter) ? letter : upper(letter));
+};
+/** Capital, at the begin of a word, small. */
+const digraphs = ['Ǆǅǆ', 'Ǉǈǉ', 'Ǌǋǌ', 'Ǳǲǳ'];
 const reversed = (value: string): string => [...charactersOf(value)].reverse().join('');
 
 export const texts: Readonly<Record<string, FunctionRow>> = {

@@ -74,7 +74,7 @@ function plain(text: string): Value {
   if (nothing.has(text)) return null;
   if (yes.has(text) || no.has(text)) return yes.has(text);
   if (/^0x[0-9a-fA-F]+$|^0o[0-7]+$/.test(text)) return tidy(Number(text));
-  if (/^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/.test(text)) return tidy(Number(text));
+  if (/^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/.test(text)) return tidy(Number(text) + 0);
   if (/^[-+]?\.inf$|^\.nan$/i.test(text)) throw new ConversionError(`${text} is no number that can be kept`);
   return timestamp(text) ?? text;
 }

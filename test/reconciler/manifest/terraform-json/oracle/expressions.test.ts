@@ -237,6 +237,15 @@ const chosen = [
   '0.1 * 3',
   '1.1 * 1.1',
   '3 - 2.9',
+  '"${-0}|${0 * -1}|${-0 + 0}"',
+  'jsonencode([-0, 0])',
+  '"${ceil(-0.5)}|${floor(-0)}|${-7 % 7}|${abs(-0)}|${signum(-0)}|${parseint("-0", 10)}"',
+  'format("%d|%s|%v|%.1f|%g|%+d", -0, -0, -0, -0, -0, -0)',
+  'title("ǆ ǲa ნა ᾳ ßa")',
+  'upper("ǆ ნა ᾀ ᾳ ῃ ß")',
+  'merge(tomap({a = 1}), tomap({b = "x"})) == {a = 1, b = "x"}',
+  'merge(tomap({a = 1}), tomap({b = 2})) == {a = 1, b = 2}',
+  'values(merge(tomap({a = 1}), tomap({b = "x"})))',
 ].map((each) =>
   each.startsWith('"') && each.endsWith('"') && !each.slice(1, -1).includes(' ') ? `\${${each}}` : `\${${each}}`,
 );
