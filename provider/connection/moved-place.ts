@@ -37,7 +37,7 @@ export function movedElsewhere(
       ? `leave ${name} out of its block`
       : `write ${name} = ${JSON.stringify(before[name])} in its block`,
   );
-  const detail = `Terraform would destroy it and create another one. To keep it, ${remedies.join(' and ')}, and apply that: a later change of ${differing.join(' and ')} replaces it.`;
+  const detail = `Terraform would destroy it and create another one. To keep it, ${remedies.join(' and ')}. To have another one there instead, first destroy it with terraform destroy -target and its address.`;
   const summary = `The moved ${typeName} is in another ${differing.join(' and ')} than its configuration says`;
   return failure(summary, detail, at(differing[0] ?? 'project'));
 }

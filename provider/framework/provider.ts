@@ -20,7 +20,7 @@ export interface PlanHook<A extends Attributes, C> {
   readonly differs: boolean;
   /** True between an import and the first apply. */
   readonly isImported: boolean;
-  /** True in the run in which a `moved` block takes the object over. */
+  /** True from the run in which a `moved` block takes the object over until the first update. */
   readonly isMoved: boolean;
   /** Absent while the configuration of the provider is not known yet. */
   readonly client: C | undefined;

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Link, Scope } from '../../provider/connection/link.ts';
 import { withoutOwnProject } from '../../provider/connection/moved-place.ts';
 import { scopedResource } from '../../provider/connection/scope.ts';
+import { applyChange } from '../../provider/framework/apply.ts';
 import { text } from '../../provider/framework/attribute.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
 import { isMoved, markMove } from '../../provider/framework/move-mark.ts';
+import type { ResourceDeps } from '../../provider/framework/operation.ts';
 import { planResource } from '../../provider/framework/plan-resource.ts';
 import type { AnyProvider } from '../../provider/framework/provider.ts';
 import { readResource } from '../../provider/framework/read-resource.ts';
@@ -53,13 +55,14 @@ const state = (more: ValueMap): ValueMap => ({
   ...more,
 });
 
-const read = (projects: readonly string[], before: ValueMap, privateData = markMove()) => {
+const deps = (projects: readonly string[]): ResourceDeps<Link> => {
   const provider = {
     explain: (_what: string, error: unknown) => [failure(String(error), '')],
   } as unknown as AnyProvider<Link>;
-  const stopping = new AbortController().signal;
-  return readResource({ provider, resource: world(projects), client: linkTo('team'), stopping }, before, privateData);
+  return { provider, resource: world(projects), client: linkTo('team'), stopping: new AbortController().signal };
 };
+const read = (projects: readonly string[], before: ValueMap, privateData = markMove()) =>
+  readResource(deps(projects), before, privateData);
 const plan = (prior: ValueMap, config: ValueMap, moves = true) =>
   planResource(
     { resource: world(['default', 'team']), client: linkTo('team'), explain },
@@ -86,7 +89,7 @@ describe('an object of the project default, taken over under a provider block wi
     expect([diagnostics, replace, planned]).toEqual([[], [], state({ project: 'default', seen: 'x' })]);
   });
 
-  test('Another project in a later run replaces it, as always', async () => {
+  test('Another project replaces it after an update, as always', async () => {
     const { diagnostics, replace } = await plan({ project: 'default' }, {}, false);
     expect([diagnostics, replace]).toEqual([[], [[{ attribute: 'project' }]]]);
   });
@@ -113,10 +116,17 @@ test('A moved object that is not where its state says is an error, and stays in 
   ]);
 });
 
-test('A moved object counts as moved in the run that takes it over, and one that vanishes later leaves the state', async () => {
+test('A moved object counts as moved through every refresh, and one that vanishes later leaves the state', async () => {
   const first = await read(['team'], state({}));
   expect(isMoved(first.privateData)).toBe(true);
   const second = await read(['team'], first.state ?? {}, first.privateData);
-  expect(isMoved(second.privateData)).toBe(false);
+  expect(second.privateData).toEqual(first.privateData);
   expect((await read([], first.state ?? {}, first.privateData)).state).toBeNull();
+});
+
+test('The first update of a moved object ends its move', async () => {
+  const { privateData } = await read(['team'], state({}));
+  const [prior, planned] = [state({ seen: 'team' }), state({ seen: 'other' })];
+  const applied = await applyChange(deps(['team']), { prior, planned, config: planned, privateData });
+  expect(isMoved(applied.privateData)).toBe(false);
 });

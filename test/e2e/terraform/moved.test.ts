@@ -262,6 +262,9 @@ moved {
     };
     moved({ project: 'default' }, 'web', '');
     expect(await terraform.fails('plan')).toContain('write project = "default" in its block');
+    // A run that only refreshes takes the object over without a look at its block.
+    await terraform.apply('-refresh-only');
+    expect(await terraform.fails('plan')).toContain('write project = "default" in its block');
     moved({ project: null }, 'gone', '');
     expect(await terraform.fails('plan')).toContain('The moved gantry_profile gone was not found');
     moved({ project: 'default' }, 'web', 'project = "default"');
@@ -269,6 +272,8 @@ moved {
     await terraform.settle();
     expect(await terraform.state('gantry_profile.p')).toMatchObject({ project: 'default', description: 'first' });
     expect(await daemon.get('/1.0/profiles/web?project=team')).toMatchObject({ description: 'other' });
+    const { changes, output } = await terraform.plan('-refresh-only');
+    expect(changes, output).toBe(false);
   });
 
   test('A moved block from an unsupported type lists the supported types', async () => {
