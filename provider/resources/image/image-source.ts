@@ -6,7 +6,7 @@ import { text, type StateOf } from '../../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import { architectureRule } from '../../../server/api/image/architectures.ts';
-import { isMap, type Value } from '../../framework/value.ts';
+import { isMap, isUnknown, type Value } from '../../framework/value.ts';
 import { oneOf, pemCheck } from '../container/container-attributes.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -46,6 +46,13 @@ const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'c
 export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
   before.type === after.type &&
   content.every((name) => nonEmpty(before[name] ?? null) === nonEmpty(after[name] ?? null));
+
+/** Whether an apply may turn the source into any other, as another resource makes its file. */
+export const isContentUnknown = (source: Value): boolean =>
+  isUnknown(source) || (isMap(source) && ['type', ...content].some((name) => isUnknown(source[name] ?? null)));
+
+export const mayBeFile = (source: Value): boolean =>
+  !isMap(source) || isUnknown(source['type'] ?? null) || source['type'] === 'file';
 
 /** The source from the options of an import id; undefined when they name none. */
 export function importedSource(options: Readonly<Record<string, string>>): ImageSource | undefined {

@@ -6,16 +6,18 @@ import { uploadImage, type ImageUpload } from '../../../server/client/files/imag
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
 import { flag, integer, object, text, textMap, type StateOf, serverDefault } from '../../framework/attribute.ts';
-import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
-import { isMap, isUnknown, type Value } from '../../framework/value.ts';
+import { isMap, type Value } from '../../framework/value.ts';
 import {
   fingerprintOf,
   imageSourceAttributes,
   imageSourceProblems,
   importedSource,
+  isContentUnknown,
   isSameImageSource,
+  mayBeFile,
   remoteSource,
   type ImageSource,
 } from './image-source.ts';
@@ -80,9 +82,14 @@ export const image = gantryResource({
     },
   },
   validate: ({ source }) => imageSourceProblems(source as Value),
-  async plan({ prior, planned, replace }) {
+  async plan({ prior, planned, replace, add }) {
     const source = planned.source as Value;
-    if (!isMap(source) || Object.values(source).some(isUnknown)) return;
+    if (isContentUnknown(source)) {
+      if (prior !== null && prior.source !== null) replace(at('source'));
+      else if (prior !== null && mayBeFile(source)) add(unclear(prior.fingerprint ?? ''));
+      return;
+    }
+    if (!isMap(source)) return;
     const wanted = source as unknown as ImageSource;
     if (wanted.type === 'file') {
       const fingerprint = await fingerprintOf(wanted);
@@ -122,6 +129,14 @@ export const image = gantryResource({
     if (fingerprint !== null) await removeOwn(context, fingerprint);
   },
 });
+
+/** An import without a source is of what the server has: the plan cannot compare it with the file. */
+const unclear = (fingerprint: string): Diagnostic =>
+  failure(
+    `The source of the image ${fingerprint} is known only after apply`,
+    'It may be another image than the imported one, which would be replaced. First apply the resource that it comes from (terraform apply -target=<its address>), or write the source as it is known before.',
+    at('source'),
+  );
 
 const propertiesBody = ({ properties, public: isPublic, auto_update: autoUpdate }: State) => ({
   properties: { ...properties },

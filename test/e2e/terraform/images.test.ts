@@ -94,6 +94,37 @@ resource "gantry_image" "${name}" {
     expect(await images()).toHaveLength(0);
   });
 
+  test('A file whose path another resource makes becomes the image at the apply, and another file replaces it', async () => {
+    const { dir } = terraform;
+    const text = (file: string): string => {
+      packImage(dir, file, file);
+      return `
+resource "terraform_data" "built" {
+  input = "${dir}/${file}"
+}
+resource "gantry_image" "i" {
+  source = { type = "file", file = terraform_data.built.output }
+}
+resource "gantry_image_alias" "a" {
+  name   = "built"
+  target = gantry_image.i.fingerprint
+}
+`;
+    };
+    const alias = async (): Promise<unknown> => (await daemon.get('/1.0/images/aliases/built')).target;
+    terraform.write(text('one.tar.gz'));
+    await terraform.settle();
+    const first = await alias();
+    expect(await terraform.state('gantry_image.i')).toMatchObject({ fingerprint: first });
+    terraform.write(text('two.tar.gz'));
+    expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
+    await terraform.settle();
+    const second = await alias();
+    expect(second).not.toBe(first);
+    expect(await terraform.state('gantry_image.i')).toMatchObject({ fingerprint: second });
+    expect(await images()).toEqual([`/1.0/images/${String(second)}`]);
+  });
+
   test('An image that already existed is used with a warning, and stays with its aliases on destroy', async () => {
     const body = { type: 'image', mode: 'pull', server, protocol: 'lxd', alias: 'base', certificate };
     await daemon.ok('POST', '/1.0/images', { source: body });

@@ -10,6 +10,7 @@ import { isUnknown, unknownValue, type Value, type ValueMap } from '../../../pro
 import { gantryProvider } from '../../../provider/gantry.ts';
 import type { Link } from '../../../provider/connection/link.ts';
 import { container } from '../../../provider/resources/container/container.ts';
+import { image } from '../../../provider/resources/image/image.ts';
 import { storagePool } from '../../../provider/resources/storage/storage-pool.ts';
 
 const { resources } = gantryProvider({ env: {}, log() {} });
@@ -91,6 +92,46 @@ describe('a running container', () => {
   test('A target that is known only after apply may move it', async () => {
     const { planned } = await planOf(container, prior, { ...config, target: unknownValue });
     expect([isUnknown(planned?.['location']), isUnknown(planned?.['status'])]).toEqual([true, true]);
+  });
+});
+
+describe('an image whose source comes from another resource', () => {
+  const names =
+    'type file metadata url server protocol certificate alias fingerprint architecture container snapshot'.split(' ');
+  const sourceOf = (given: ValueMap): ValueMap => ({
+    ...Object.fromEntries(names.map((name) => [name, null])),
+    ...given,
+  });
+  const shown = { fingerprint: 'f', properties: {}, public: false, auto_update: false, copy_aliases: false };
+  const planned = (before: ValueMap | null, after: Value) =>
+    planOf(image, { ...shown, source: before }, { source: after });
+  const file = sourceOf({ type: 'file', file: 'a.tar.gz' });
+  const replaced = { replace: [[{ attribute: 'source' }]], diagnostics: [] };
+
+  test.each<[string, Value]>([
+    ['the file', { ...file, file: unknownValue }],
+    ['the metadata', { ...file, metadata: unknownValue }],
+    ['the alias', sourceOf({ type: 'remote', server: 'https://x', alias: unknownValue })],
+    ['all of it', unknownValue],
+  ])('It is replaced when %s is known only after apply: the apply could not turn an update into that', async (_what, after) =>
+    expect(await planned(file, after)).toMatchObject(replaced),
+  );
+
+  test('It stays when only the way to fetch it is known after apply', async () => {
+    const remote = sourceOf({ type: 'remote', server: 'https://x', alias: 'a' });
+    const { replace } = await planned(remote, { ...remote, certificate: unknownValue });
+    expect(replace).toEqual([]);
+  });
+
+  test('It is not replaced after an import, which knows no source: the plan is refused with a remedy', async () => {
+    const { replace, diagnostics } = await planned(null, { ...file, file: unknownValue });
+    expect(replace).toEqual([]);
+    expect(diagnostics).toMatchObject([{ severity: 'error', detail: expect.stringContaining('-target') as string }]);
+  });
+
+  test('It stays after an import when its source is none that the server could be compared with', async () => {
+    const container = sourceOf({ type: 'container', container: unknownValue });
+    expect(await planned(null, container)).toMatchObject({ replace: [], diagnostics: [] });
   });
 });
 
