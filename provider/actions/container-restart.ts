@@ -1,5 +1,6 @@
 // Action gantry_container_restart: restarts a container, or starts it when it is stopped.
 import { integer, text } from '../framework/attribute.ts';
+import { longestStop, stopSeconds } from '../resources/container/container-attributes.ts';
 import {
   awaitAddress,
   restartContainer,
@@ -12,13 +13,13 @@ import { gantryAction } from '../resources/shared/common-attributes.ts';
 export const containerRestart = gantryAction({
   typeName: 'gantry_container_restart',
   doc: 'Restarts a container, or starts it when it is stopped. It ends when the container runs and has the address that its network gives.',
-  timeoutMs: 15 * 60_000,
+  timeoutMs: 15 * 60_000 + longestStop * 1000,
   attributes: {
     container: text({ doc: 'Name of the container.', required: true }),
     stop_timeout: integer({
       doc: 'Seconds for a clean stop, after which it is killed. 0: at once.',
       default: 30,
-      check: (seconds: number) => (seconds >= 0 && seconds <= 3600 ? undefined : 'must be from 0 to 3600'),
+      check: stopSeconds,
     }),
   },
   async invoke({ container, stop_timeout: seconds }, context) {

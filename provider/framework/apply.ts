@@ -6,7 +6,7 @@ import { withoutNullEntries } from './null-entries.ts';
 import { fillUnknowns } from './plan.ts';
 import type { ConfigOf, CreateContext, PrivateData } from './object-type.ts';
 import type { AnyResource } from './provider.ts';
-import { timeoutMs, type OperationName } from './timeouts.ts';
+import { defaultTimeoutMs, timeoutMs, type OperationName } from './timeouts.ts';
 import { equalValues, isMap, knownPart, type ValueMap } from './value.ts';
 
 export interface ApplyInput {
@@ -49,7 +49,10 @@ function start<C>(
   operation: OperationName,
   values: ValueMap,
 ): RunningOperation<C> {
-  const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
+  const { resource } = deps;
+  const usual = resource.timeoutsMs?.[operation] ?? defaultTimeoutMs;
+  const added = resource.addedLimitMs?.(operation, asState(values)) ?? 0;
+  const limit = timeoutMs(values['timeouts'], operation, usual + added);
   return begin(
     deps.provider,
     deps.client,
@@ -64,8 +67,8 @@ const done = (begun: RunningOperation<unknown>, state: ValueMap | null): Applied
 };
 
 async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: ValueMap): Promise<Applied> {
-  const begun = start(deps, input, 'create', planned);
   const wanted = wantedOf(deps, planned);
+  const begun = start(deps, input, 'create', wanted);
   let exists = false;
   let before: Promise<boolean> | undefined;
   const isThere = async (): Promise<boolean> => isMap((await readBack(deps, { ...input.privateData }, wanted)) ?? null);
@@ -101,8 +104,8 @@ async function update<C>(
   planned: ValueMap,
   prior: ValueMap,
 ): Promise<Applied> {
-  const begun = start(deps, input, 'update', planned);
   const wanted = wantedOf(deps, planned);
+  const begun = start(deps, input, 'update', wanted);
   try {
     const to = { planned: asState(wanted), config: asConfig(input.config) };
     const extra = await deps.resource.update(to, asState(prior), begun.context);

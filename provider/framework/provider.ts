@@ -47,6 +47,8 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   /** Further identifying attributes, which an object may lack. */
   readonly optionalIdentity?: readonly string[];
   readonly timeoutsMs?: Partial<Readonly<Record<OperationName, number>>>;
+  /** Added to the default limit of an operation: what the object has limits of its own for. */
+  addedLimitMs?(operation: OperationName, values: StateOf<A>): number;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
   plan?(hook: PlanHook<A, C>): Promise<void> | void;
   planDelete?(prior: StateOf<A>): readonly Diagnostic[];

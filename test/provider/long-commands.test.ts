@@ -1,4 +1,4 @@
-// Commands that may take longer than an hour: their own `timeout` is the only limit.
+// Commands that may take longer than an hour: their own `timeout` is the only limit, also in a container, unless `timeouts` sets one.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { containerExecAction } from '../../provider/actions/container-exec.ts';
 import type { Link } from '../../provider/connection/link.ts';
@@ -7,9 +7,12 @@ import { invokeAction } from '../../provider/framework/actions/run-action.ts';
 import { applyChange } from '../../provider/framework/apply.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
 import { EphemeralServer } from '../../provider/framework/ephemeral/ephemeral-server.ts';
-import type { AnyProvider } from '../../provider/framework/provider.ts';
-import type { ValueMap } from '../../provider/framework/value.ts';
+import type { AnyProvider, AnyResource } from '../../provider/framework/provider.ts';
+import { unknownValue, type Value, type ValueMap } from '../../provider/framework/value.ts';
+import { container } from '../../provider/resources/container/container.ts';
 import { containerExec } from '../../provider/resources/container/container-exec-resource.ts';
+import { addedLimitMs } from '../../provider/resources/container/container-limits.ts';
+import { liveContainer } from '../support/fakes/worlds.ts';
 
 const minuteMs = 60_000;
 const explain = (what: string, error: unknown) => [failure(what, String(error))];
@@ -19,7 +22,10 @@ const stopping = new AbortController().signal;
 /** A server whose commands take an hour and a half. */
 const client = {
   client: {
-    get: async () => ({ metadata: { status: 'Running', created_at: 'now' } }),
+    get: async () => ({ metadata: liveContainer('web', { created_at: 'now' }) }),
+    create: async () => ({}),
+    putContainerState: async () => ({}),
+    operations: { run: (begin: () => Promise<unknown>) => begin() },
     exec: async (_container: string, _spec: object, signal: AbortSignal) => ({
       exited: new Promise<number>((resolve, reject) => {
         setTimeout(() => resolve(0), 90 * minuteMs);
@@ -27,7 +33,9 @@ const client = {
       }),
     }),
   },
-  reader: { read: async () => ({ object: { created_at: 'now' } }) },
+  reader: { written() {}, read: async () => ({ object: liveContainer('web', { created_at: 'now' }) }) },
+  activity: { during: (work: () => Promise<unknown>) => work() },
+  server: { api_extensions: [], environment: { server: 'gantry' } },
 } as unknown as Link;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -70,4 +78,43 @@ test('A resource runs both of its commands as long as its timeout says', async (
   expect(created).toMatchObject({ diagnostics: [], state: { container: 'web' } });
   const removal = { prior: created.state, planned: null, config: null, privateData: created.privateData };
   expect(await waited(applyChange(deps, removal))).toMatchObject({ diagnostics: [], state: null });
+});
+
+const longWait = { type: 'delay', delay: '1m', timeout: '60s' };
+const longCommand = { command: ['sleep', '5400'], timeout: '2h', on: 'change', enabled: true, exit_code: unknownValue };
+const web = (timeouts: Value): ValueMap => ({
+  ...Object.fromEntries(Object.keys(container.attributes).map((name) => [name, null])),
+  name: 'web',
+  running: true,
+  config: {},
+  devices: {},
+  wait_for: [longWait],
+  exec: { long: longCommand },
+  timeouts,
+});
+const createdWeb = (timeouts: Value) => {
+  const [resource, planned]: [AnyResource<Link>, ValueMap] = [container, web(timeouts)];
+  const deps = { provider, resource, client, stopping };
+  return waited(applyChange(deps, { prior: null, planned, config: planned, privateData: {} }));
+};
+
+test('A container waits and runs its commands as long as their own limits say', async () =>
+  expect(await createdWeb(null)).toMatchObject({ diagnostics: [], state: { exec: { long: { exit_code: 0 } } } }));
+
+test('A limit in timeouts ends the creation of a container, which says where to raise it', async () => {
+  const { diagnostics } = await createdWeb({ create: '20m', read: null, update: null, delete: null });
+  expect(diagnostics).toMatchObject([
+    { summary: 'Timed out: create gantry_container', detail: expect.stringContaining('timeouts attribute') as string },
+  ]);
+});
+
+test('The limits of a container are added up: its clean stop where it stops, its waits and enabled commands where it starts', () => {
+  const off = { ...longCommand, enabled: false };
+  const state = { wait_for: [longWait], exec: { long: longCommand, off }, stop_timeout: 3600 } as unknown as Parameters<
+    typeof addedLimitMs
+  >[1];
+  const limits = (['create', 'read', 'update', 'delete'] as const).map(
+    (operation) => addedLimitMs(operation, state) / minuteMs,
+  );
+  expect(limits).toEqual([121, 0, 181, 60]);
 });

@@ -54,6 +54,11 @@ export const isSameArchitecture = (before: string, after: string): boolean =>
 export const commandCheck = ([program]: readonly string[]): string | undefined =>
   program === undefined || program === '' ? 'must begin with the program to run' : undefined;
 
+/** Seconds for a clean stop. */
+export const longestStop = 3600;
+export const stopSeconds = (seconds: number): string | undefined =>
+  seconds >= 0 && seconds <= longestStop ? undefined : `must be from 0 to ${longestStop}`;
+
 export const sourceAttributes = {
   type: text({
     doc: '`image`, `copy`, `backup` or `none`.',
@@ -184,7 +189,7 @@ export const containerAttributes = {
   stop_timeout: integer({
     doc: 'Seconds for a clean stop, after which it is killed.',
     default: 30,
-    check: (seconds: number) => (seconds >= 0 && seconds <= 3600 ? undefined : 'must be from 0 to 3600'),
+    check: stopSeconds,
   }),
   wait_for: objects(waitAttributes, { doc: 'Conditions to wait for after each start, in order. Default: none.' }),
   files: objectMap(fileAttributes, {

@@ -7,6 +7,7 @@ import { failure } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
 import type { Value } from '../../framework/value.ts';
 import { containerAttributes, type Source } from './container-attributes.ts';
+import { addedLimitMs } from './container-limits.ts';
 import { planContainer } from './container-plan.ts';
 import { restartContainer, startContainer, stopContainer, thawContainer } from './container-power.ts';
 import { checkSource, mayBeOrigin } from './same-source.ts';
@@ -48,6 +49,7 @@ export const container = gantryResource({
   identity: ['name'],
   listing: listByKind('container'),
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
+  addedLimitMs,
   importing: {
     doc: `\`${importShape}\`; \`image\`, \`copy\` or \`backup\` set its \`source\`, which is otherwise the fingerprint of its image. The next apply adds attributes that only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) to the state`,
     example: 'web,image=debian/12',
