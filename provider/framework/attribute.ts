@@ -1,7 +1,7 @@
 // The attributes of schemas: one constructor for each type, which carries the TypeScript type of its values.
 import type { Path } from './path.ts';
 import type { Type } from './type.ts';
-import type { Value, ValueMap } from './value.ts';
+import type { Unknown, Value, ValueMap } from './value.ts';
 
 export interface AttributeFacts {
   readonly doc: string;
@@ -25,8 +25,8 @@ export type Check<T> = (value: T) => string | readonly { readonly path: Path; re
 export interface AttributeOptions<T> extends AttributeFacts {
   /** The value when the configuration leaves it out. */
   readonly default?: T;
-  /** Whether a change of the value replaces the object; true: every change does. */
-  readonly replace?: true | ((before: T | null, after: T | null) => boolean);
+  /** Whether a change of the value replaces the object, also to one that is known only after apply; true: every change does. */
+  readonly replace?: true | ((before: T | null, after: T | null | Unknown) => boolean);
   /** Whether two wholly known values mean the same: then the stored spelling stays and there is no difference. */
   readonly same?: (before: T, after: T) => boolean;
   /** Whether the object already has the configured value, although this attribute does not show it. */

@@ -133,8 +133,7 @@ function replacing(attributes: Attributes, planned: ValueMap, prior: ValueMap): 
     if (rule === undefined) continue;
     const [before, after] = [prior[name] ?? null, planned[name] ?? null];
     if (equalValues(before, after)) continue;
-    // An unknown value may turn out to be equal, which the second plan at apply decides.
-    if (rule === true || isUnknown(after) || rule(before, after)) paths.push([{ attribute: name }]);
+    if (rule === true || rule(before, after)) paths.push([{ attribute: name }]);
   }
   return paths;
 }

@@ -1,7 +1,7 @@
 // Converts config and device maps between state and server: selects the live keys for the state and builds the map to send. Pure.
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
-import type { ValueMap } from '../../framework/value.ts';
+import { isUnknown, type Unknown, type ValueMap } from '../../framework/value.ts';
 
 export interface MapRules {
   /** The server fills it in: in the state only when the configuration has it. */
@@ -63,8 +63,8 @@ export const nonEmpty = (text: string | null): string | null => (text === '' ? n
 export const isGiven = (before: string | null): boolean => nonEmpty(before) !== null;
 
 /** The same rule for maps, whose default is empty. */
-export const otherMap = (before: object | null, after: object | null): boolean =>
-  Object.keys(before ?? {}).length + Object.keys(after ?? {}).length > 0;
+export const otherMap = (before: object | null, after: object | null | Unknown): boolean =>
+  isUnknown(after) || Object.keys(before ?? {}).length + Object.keys(after ?? {}).length > 0;
 
 export const present = (map: TextMap): Record<string, string> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== ''));

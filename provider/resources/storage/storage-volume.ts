@@ -10,7 +10,7 @@ import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { validateVolumeConfig } from '../../../server/api/storage/validate-storage-config.ts';
-import { equalValues, isMap, isUnknown, type Value, type ValueMap } from '../../framework/value.ts';
+import { equalValues, isMap, isUnknown, type Unknown, type Value, type ValueMap } from '../../framework/value.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isAt, membersFor, targetProblem } from '../shared/placement.ts';
 import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
@@ -52,8 +52,9 @@ interface Origin {
 }
 
 /** A missing pool means the current one, so that the volume and its data stay. The plan decides about another name. */
-function isOther(before: Origin | null, after: Origin | null): boolean {
+function isOther(before: Origin | null, after: Origin | null | Unknown): boolean {
   if (before === null) return false;
+  if (isUnknown(after)) return true;
   const [from, to] = [nonEmpty(before.pool), nonEmpty(after?.pool ?? null)];
   const [was, is] = [nonEmpty(before.project), nonEmpty(after?.project ?? null)];
   return after === null || (from !== null && to !== null && from !== to) || (was !== null && is !== null && was !== is);

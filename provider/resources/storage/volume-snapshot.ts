@@ -5,6 +5,7 @@ import { needCluster, needExtension, type Link } from '../../connection/link.ts'
 import { text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
+import { isUnknown } from '../../framework/value.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
 import { parseImportId } from '../shared/import-ids.ts';
@@ -21,7 +22,8 @@ const attributes = {
   target: text({
     doc: 'Cluster member of the volume (its `location`), for a name that volumes of several members have. Another one replaces the snapshot.',
     check: (target) => (target.startsWith('@') ? 'must be a member, such as the location of the volume' : undefined),
-    replace: (before, after) => nonEmpty(before) !== null && nonEmpty(after) !== null && before !== after,
+    replace: (before, after) =>
+      nonEmpty(before) !== null && (isUnknown(after) || (nonEmpty(after) !== null && before !== after)),
   }),
   description: descriptionAttribute,
   expires_at: expiryAttribute('volume'),

@@ -113,8 +113,9 @@ describe('an image whose source comes from another resource', () => {
     ['the metadata', { ...file, metadata: unknownValue }],
     ['the alias', sourceOf({ type: 'remote', server: 'https://x', alias: unknownValue })],
     ['all of it', unknownValue],
-  ])('It is replaced when %s is known only after apply: the apply could not turn an update into that', async (_what, after) =>
-    expect(await planned(file, after)).toMatchObject(replaced),
+  ])(
+    'It is replaced when %s is known only after apply: the apply could not turn an update into that',
+    async (_what, after) => expect(await planned(file, after)).toMatchObject(replaced),
   );
 
   test('It stays when only the way to fetch it is known after apply', async () => {
@@ -132,6 +133,34 @@ describe('an image whose source comes from another resource', () => {
   test('It stays after an import when its source is none that the server could be compared with', async () => {
     const container = sourceOf({ type: 'container', container: unknownValue });
     expect(await planned(null, container)).toMatchObject({ replace: [], diagnostics: [] });
+  });
+});
+
+describe('a value that is known only after apply and whose change may replace the object', () => {
+  const volume = { pool: 'p', name: 'v', config: {}, description: '' };
+  const ran = { container: 'web', command: ['true'], user: 0, group: 0, timeout: '5m', fail_on_error: true };
+  const snapshot = { pool: 'p', volume: 'v', name: 's' };
+  const origin = { pool: 'p', name: 'o', project: null };
+  const network = { name: 'n', type: 'bridge', config: {}, description: '' };
+
+  test.each<[string, string, ValueMap, Value, string]>([
+    ['an instance type', 'gantry_container', { name: 'web', architecture: 'x86_64' }, 'c1', 'instance_type'],
+    ['the source of a volume', 'gantry_storage_volume', volume, origin, 'source'],
+    ['the member of a snapshot', 'gantry_volume_snapshot', snapshot, 'm1', 'target'],
+    ['overrides of members', 'gantry_network', network, { m1: { config: {} } }, 'member_overrides'],
+  ])('An object without %s is not made again for one, and one with it is', async (_what, type, own, has, name) => {
+    const resource = resources.find(({ typeName }) => typeName === type) as AnyResource<Link>;
+    const config = { ...own, [name]: unknownValue };
+    expect((await planOf(resource, { ...own, [name]: null }, config)).replace).toEqual([]);
+    expect((await planOf(resource, { ...own, [name]: has }, config)).replace).toEqual([[{ attribute: name }]]);
+  });
+
+  test('A command runs again for triggers that are known only after apply', async () => {
+    const resource = resources.find(({ typeName }) => typeName === 'gantry_container_exec') as AnyResource<Link>;
+    for (const triggers of [null, { a: 'b' }])
+      expect((await planOf(resource, { ...ran, triggers }, { ...ran, triggers: unknownValue })).replace).toEqual([
+        [{ attribute: 'triggers' }],
+      ]);
   });
 });
 
