@@ -6,7 +6,7 @@ import type { Link } from '../../../provider/connection/link.ts';
 import { failure } from '../../../provider/framework/diagnostic.ts';
 import { planResource } from '../../../provider/framework/plan-resource.ts';
 import type { AnyResource } from '../../../provider/framework/provider.ts';
-import type { ValueMap } from '../../../provider/framework/value.ts';
+import { unknownValue, type ValueMap } from '../../../provider/framework/value.ts';
 import { container } from '../../../provider/resources/container/container.ts';
 
 const resource: AnyResource<Link> = container;
@@ -54,6 +54,7 @@ test.each([
   ['an alias of another server', { type: 'image', server: 'https://images.example', alias: 'debian' }],
   ['a copy', { type: 'copy', source: 'template' }],
   ['no image', { type: 'none' }],
+  ['an image that is known only after apply', { type: 'image', fingerprint: unknownValue }],
 ])('An imported container is kept when its configuration has %s', async (_what, after) => {
   expect(await planned(guess, after, true)).toEqual(kept);
   expect(await planned(guess, after, false)).toEqual(replaced);
