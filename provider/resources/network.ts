@@ -5,6 +5,7 @@ import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
+import type { Link } from '../connection/link.ts';
 import { text, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { unknownValue, type Value, type ValueMap } from '../framework/value.ts';
@@ -13,6 +14,7 @@ import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
 import { importByParts } from './shared/import-ids.ts';
 import { readMap, type MapRules } from './shared/config-maps.ts';
+import { changeOnMembers, describeInCluster, keysOfMembers, rulesFor } from './shared/member-keys.ts';
 import { createOnMembers, memberOverridesAttribute, notedOverrides } from './shared/member-overrides.ts';
 import {
   descriptionAttribute,
@@ -57,11 +59,12 @@ type State = StateOf<typeof attributes>;
 const ownConfig = ({ config }: Network): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !key.startsWith('volatile.')));
 
-const readNetwork = (live: Network, state: State) => ({
+const readNetwork = (live: Network, state: State, link: Link) => ({
   description: live.description,
   type: live.type,
   // After an import, all keys: a configuration generated from them must create the same network.
-  config: state.config === null ? ownConfig(live) : readMap(live.config, state.config, rules),
+  config:
+    state.config === null ? ownConfig(live) : readMap(live.config, state.config, rulesFor(link, 'network', rules)),
   effective_config: shownMap(live.config),
   ipv4_address: addressIn(live, 'ipv4'),
   ipv6_address: addressIn(live, 'ipv6'),
@@ -97,19 +100,27 @@ export const network = gantryResource({
     const live = await readKind(context, 'network', state.name);
     if (live?.managed !== true) return null;
     if (state.config === null) markImport(context.privateData);
-    return readNetwork(live, state);
+    return readNetwork(live, state, context.client);
   },
   async create({ planned }, context) {
     const { name, description, type } = planned;
     const body = { name, description: description ?? '', type: type ?? 'bridge' };
-    await createOnMembers(context, planned, 'network', (config, write) =>
+    await createOnMembers(context, planned, keysOfMembers(context.client, 'network'), (config, write) =>
       context.client.client.create('network', { ...body, config }, write, context.signal),
     );
+    await describeInCluster(context, 'network', body);
   },
   async update({ planned }, prior, context) {
     // After an import the configured keys are unknown.
-    const change = describedChange({ prior, planned }, rules, readNetwork, { keeps: isImported(context.privateData) });
+    const { client, privateData } = context;
+    const keeps = isImported(privateData);
+    const read = (live: Network, state: State) => readNetwork(live, state, client);
+    const change = describedChange({ prior, planned }, rules, read, {
+      keeps,
+      isApart: keysOfMembers(client, 'network'),
+    });
     await edit(context, editOf(context, 'network', prior.name, change));
+    await changeOnMembers(context, 'network', prior.name, { prior, planned });
     endImport(context.privateData);
     await renameKind(context, 'network', prior, planned);
   },

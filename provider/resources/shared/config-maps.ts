@@ -93,7 +93,9 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, i
       // A value in the state tells what the live one was made from.
       if (live !== undefined && written !== undefined && rules.isProvenance?.(key) === true)
         return meansSame(key, written, value, rules);
-      return live === undefined ? value === '' : fits(key, live, value, rules);
+      // A cluster does not show what its members have for themselves.
+      if (live === undefined) return value === '' && (written ?? '') === '';
+      return fits(key, live, value, rules);
     })
   );
 }

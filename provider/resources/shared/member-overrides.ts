@@ -5,7 +5,6 @@ import { objectMap, textMap, type StateOf, type TextMap } from '../../framework/
 import { DiagnosticError, failure, warning, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
-import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Static } from 'typebox';
 import type { WriteOptions } from '../../../server/client/client.ts';
@@ -20,7 +19,7 @@ export const memberOverridesAttribute = objectMap(override, {
   // Null: the state may not know them, as after an import.
   replace: (before, after) => before !== null && otherMap(before, after),
 });
-type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
+export type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
 
 /** A warning when an object whose state has no overrides gets them: they are noted, and the object stays. */
 export function notedOverrides(
@@ -40,11 +39,14 @@ interface Planned {
   readonly member_overrides: Overrides | null;
 }
 
-/** `send` with a target creates it on one member, without a target on the cluster. Keys of a single member go only to that member. */
+/**
+ * `send` with a target creates it on one member, without a target on the cluster. Keys of a single member go only to that member:
+ * `isOfMember` says which.
+ */
 export async function createOnMembers(
   context: CreateContext<Link>,
   { config: planned, member_overrides: overrides }: Planned,
-  kind: MemberKind,
+  isOfMember: (key: string) => boolean,
   send: (config: Record<string, string>, write: WriteOptions) => Promise<Reply<unknown>>,
 ): Promise<void> {
   if (Object.keys(overrides ?? {}).length > 0) needCluster(context.client, 'take member_overrides');
@@ -63,13 +65,13 @@ export async function createOnMembers(
       failure(`The cluster has no member ${name}`, detail, at('member_overrides', { key: name })),
     ]);
   }
-  const own = Object.fromEntries(Object.entries(config).filter(([key]) => isMemberKey(kind, key)));
-  const common = Object.fromEntries(Object.entries(config).filter(([key]) => !isMemberKey(kind, key)));
+  const own = Object.fromEntries(Object.entries(config).filter(([key]) => isOfMember(key)));
+  const common = Object.fromEntries(Object.entries(config).filter(([key]) => !isOfMember(key)));
   for (const target of members) await create({ ...own, ...overrides?.[target]?.config }, { target });
   await create(common);
 }
 
-async function memberNames({ client, signal }: Context<Link>): Promise<readonly string[]> {
+export async function memberNames({ client, signal }: Context<Link>): Promise<readonly string[]> {
   type Member = Static<typeof ClusterMember>;
   const call = { method: 'GET', path: '/1.0/cluster/members', query: { recursion: 1 } } as const;
   const { metadata } = await client.client.http.send<readonly Member[]>(call, signal);

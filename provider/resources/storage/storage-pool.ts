@@ -6,6 +6,7 @@ import { poolName } from '../../../server/api/names.ts';
 import { filledPoolKeys, poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
 import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
+import type { Link } from '../../connection/link.ts';
 import { text, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
@@ -15,6 +16,7 @@ import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { fits, readMap, type MapRules } from '../shared/config-maps.ts';
+import { changeOnMembers, describeInCluster, keysOfMembers, rulesFor } from '../shared/member-keys.ts';
 import { createOnMembers, memberOverridesAttribute, notedOverrides } from '../shared/member-overrides.ts';
 import {
   descriptionAttribute,
@@ -71,10 +73,10 @@ const shownConfig = ({ driver, config }: StoragePool, written: TextMap | null): 
     ),
   );
 
-const readPool = (live: StoragePool, state: State) => ({
+const readPool = (live: StoragePool, state: State, link: Link) => ({
   description: live.description,
   driver: live.driver,
-  config: readMap(shownConfig(live, state.config), state.config, rules),
+  config: readMap(shownConfig(live, state.config), state.config, rulesFor(link, 'storage_pool', rules)),
   effective_config: shownMap(live.config),
   locations: live.locations ?? [],
 });
@@ -133,18 +135,26 @@ export const storagePool = serverResource({
   },
   async read(state, context) {
     const live = await readKind(context, 'storage_pool', state.name);
-    return live === undefined ? null : readPool(live, state);
+    return live === undefined ? null : readPool(live, state, context.client);
   },
   async create({ planned }, context) {
     const { name, description, driver } = planned;
     const body = { name, description: description ?? '', driver };
-    await createOnMembers(context, planned, 'storage_pool', (config, write) =>
+    await createOnMembers(context, planned, keysOfMembers(context.client, 'storage_pool'), (config, write) =>
       context.client.client.create('storage_pool', { ...body, config }, write, context.signal),
     );
+    await describeInCluster(context, 'storage_pool', body);
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rulesOfUpdate(planned.driver), readPool, { keeps: true });
-    await edit(context, editOf(context, 'storage_pool', planned.name, change));
+    const { client } = context;
+    const { driver, name } = planned;
+    const read = (live: StoragePool, state: State) => readPool(live, state, client);
+    const options = { keeps: true, isApart: keysOfMembers(client, 'storage_pool') };
+    const change = describedChange({ prior, planned }, rulesOfUpdate(driver), read, options);
+    await edit(context, editOf(context, 'storage_pool', name, change));
+    // A key that is left out stays as it is, and one that is fixed is only noted: the plan replaces a pool that would need another value.
+    const stays = (key: string, wanted: string): boolean => wanted === '' || isFixed(driver, key);
+    await changeOnMembers(context, 'storage_pool', name, { prior, planned }, stays);
   },
   delete: (prior, context) => deleteKind(context, 'storage_pool', prior.name),
 });

@@ -8,7 +8,7 @@ import { terraformMissing, type Terraform } from '../../support/terraform/terraf
 
 const missing = terraformMissing('Terraform over a cluster') ?? etcdMissing();
 
-const config = (target: string): string => `
+const config = (target: string, card: string): string => `
 resource "gantry_storage_pool" "fast" {
   name             = "fast"
   driver           = "dir"
@@ -16,7 +16,7 @@ resource "gantry_storage_pool" "fast" {
 }
 resource "gantry_network" "net" {
   name   = "gttc0"
-  config = { "ipv4.address" = "none", "ipv6.address" = "none" }
+  config = { "ipv4.address" = "none", "ipv6.address" = "none", "bridge.external_interfaces" = "${card}" }
 }
 resource "gantry_storage_volume" "data" {
   name   = "data"
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
       const listed = (await members[2]?.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
       return listed.filter(({ status }) => status === 'Offline').length === count;
     });
-  const write = (target = 'm3'): void => over.write(config(target));
+  const write = (target = 'm3', card = 'eth1'): void => over.write(config(target, card));
 
   test('objects are created on their targets, a second plan is empty, and imports plan nothing', async () => {
     write();
@@ -58,7 +58,20 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
     await terraform.expectNoChanges();
     await terraform.forget('gantry_network.net');
     await terraform.import('gantry_network.net', 'gttc0');
-    await terraform.expectNoChanges();
+    // A cluster does not show what each member has for itself: the state notes it.
+    expect(await terraform.settle()).toContain('0 added, 1 changed, 0 destroyed');
+    const cards = (): Promise<unknown> =>
+      Promise.all(
+        ['m1', 'm2', 'm3'].map(async (target) => {
+          const own = await members[0]?.get(`/1.0/networks/gttc0?target=${target}`);
+          return own?.config['bridge.external_interfaces'] ?? '';
+        }),
+      );
+    for (const card of ['', 'eth1']) {
+      write('m3', card);
+      await terraform.settle();
+      expect(await cards()).toEqual([card, card, card]);
+    }
   });
 
   test('plans continue through the next member when one is gone, and the state keeps the objects of the lost member', async () => {

@@ -1,9 +1,11 @@
 // Terraform on a stock LXD server where it differs from gantryd: modes of files, copies, projects, restricted certificates, names.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { found } from '../../support/cluster/form.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
@@ -284,5 +286,49 @@ resource "gantry_storage_volume" "copy" {
     await terraform.settle();
     await terraform.destroy();
     expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+  });
+
+  // Last, since the server stays a cluster.
+  test('A pool and a network of a cluster keep what each member has for itself, and other changes of them are taken', async () => {
+    await found({
+      name: 'one',
+      address: `127.0.0.1:${await freePort()}`,
+      dir: lxd.dir,
+      call: (...sent) => lxd.call(...sent),
+    });
+    mkdirSync(join(terraform.dir, 'pool'));
+    const all = (description: string, card: string): string => `
+resource "gantry_storage_pool" "p" {
+  name        = "own"
+  driver      = "dir"
+  description = "${description}"
+  config      = { "source" = "${terraform.dir}/pool", "rsync.bwlimit" = "1MiB" }
+}
+resource "gantry_network" "n" {
+  name        = "gttl0"
+  description = "${description}"
+  config      = { "ipv4.address" = "none", "ipv6.address" = "none", "bridge.external_interfaces" = "${card}" }
+}
+`;
+    const cards = ['gttl1', 'gttl2'];
+    const link = (...words: readonly string[]): void => void spawnSync('ip', ['link', ...words]);
+    for (const card of cards) link('add', card, 'type', 'dummy');
+    try {
+      terraform.write(all('first', 'gttl1'));
+      await terraform.settle();
+      terraform.write(all('second', 'gttl1'));
+      expect(await terraform.settle()).toContain('0 added, 2 changed, 0 destroyed');
+      terraform.write(all('second', 'gttl2'));
+      expect(await terraform.settle()).toContain('0 added, 1 changed, 0 destroyed');
+      const own = await lxd.get('/1.0/networks/gttl0?target=one');
+      expect(own).toMatchObject({ description: 'second', config: { 'bridge.external_interfaces': 'gttl2' } });
+      await terraform.forget('gantry_storage_pool.p', 'gantry_network.n');
+      await terraform.import('gantry_storage_pool.p', 'own');
+      await terraform.import('gantry_network.n', 'gttl0');
+      expect(await terraform.settle()).toContain('0 added, 2 changed, 0 destroyed');
+      await terraform.destroy();
+    } finally {
+      for (const card of cards) link('delete', card);
+    }
   });
 });

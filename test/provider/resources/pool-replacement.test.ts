@@ -83,6 +83,7 @@ describe('a storage pool', () => {
       client: { get: async () => ({ metadata }), put, operations: { run: (begin: () => Promise<unknown>) => begin() } },
       reader: { written() {}, read: async () => ({ object: { ...metadata, config: fixed } }) },
       activity: { during: (work: () => Promise<unknown>) => work() },
+      server: { environment: { server_clustered: false } },
     };
     const { signal } = new AbortController();
     const context = { client: link, signal, stopping: signal, privateData: {}, warn() {} };
