@@ -2,6 +2,8 @@
 import { containerConfigKey } from '../../server/api/container/container-config.ts';
 import { findNetworkConfigKey } from '../../server/api/network/network-config.ts';
 import { lxdDevice, lxdKey } from '../../server/api/server/lxd-keys.ts';
+import { serverConfigKey } from '../../server/api/server/server-config.ts';
+import { poolConfigKeys } from '../../server/api/storage/storage-config.ts';
 import { warning, type Diagnostic } from '../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../framework/path.ts';
 import { isMap, type ValueMap } from '../framework/value.ts';
@@ -11,10 +13,17 @@ const isContainerKeyOfLxd = (key: string): boolean =>
 const isNetworkKeyOfLxd = (key: string): boolean =>
   findNetworkConfigKey(key) === undefined && lxdKey('network', key) !== undefined;
 
+const isPoolKeyOfLxd = (key: string): boolean =>
+  !Object.hasOwn(poolConfigKeys, key) && lxdKey('storage_pool', key) !== undefined;
+const isServerKeyOfLxd = (key: string): boolean =>
+  serverConfigKey(key) === undefined && lxdKey('server_config', key) !== undefined;
+
 const keyRules: Readonly<Record<string, (key: string) => boolean>> = {
   gantry_container: isContainerKeyOfLxd,
   gantry_profile: isContainerKeyOfLxd,
   gantry_network: isNetworkKeyOfLxd,
+  gantry_storage_pool: isPoolKeyOfLxd,
+  gantry_server_config: isServerKeyOfLxd,
 };
 
 /** For a planned object of this type on a gantryd server. */

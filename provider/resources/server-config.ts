@@ -2,6 +2,7 @@
 import type { Server } from '../../server/api/server/server.ts';
 import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server/server-config.ts';
 import { validateServerConfig } from '../../server/api/server/validate-server-config.ts';
+import { lxdServerDefault, withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
@@ -15,7 +16,7 @@ import { performFirst } from './shared/write.ts';
 const isHidden = (key: string): boolean =>
   (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false;
 const defaultOf = (key: string): string =>
-  (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.default ?? '';
+  (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.default ?? lxdServerDefault(key) ?? '';
 
 const attributes = {
   name: text({ doc: 'Always `server`.', computed: true, keep: true }),
@@ -23,7 +24,7 @@ const attributes = {
     doc: 'The keys to set. Only these keys are read and written. Removing a key here, or the resource, unsets it on the server.',
     required: true,
     check: (config: TextMap) => [
-      ...validateServerConfig(config).map(({ path, message }) => ({
+      ...withoutKeysOfLxd('server_config', validateServerConfig(config)).map(({ path, message }) => ({
         path: [{ key: path.slice('config.'.length) }],
         message,
       })),

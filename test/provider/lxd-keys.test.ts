@@ -1,6 +1,10 @@
 // Validation accepts config keys and devices that only LXD has, because that server validates them, and refuses mistakes.
 import { expect, test } from 'vitest';
 import { lxdOnlyWarnings } from '../../provider/connection/lxd-only.ts';
+import type { Link } from '../../provider/connection/link.ts';
+import type { AnyResource } from '../../provider/framework/provider.ts';
+import { serverConfig } from '../../provider/resources/server-config.ts';
+import { storagePool } from '../../provider/resources/storage/storage-pool.ts';
 import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared/common-attributes.ts';
 
 const keys = (config: Readonly<Record<string, string>>): readonly string[] =>
@@ -41,6 +45,43 @@ test.each([
   expect(devices(device)).toBeGreaterThan(0);
 });
 
+const problemsOf = (driver: string, key: string): number =>
+  (storagePool.validate?.({ driver, config: { [key]: '1' } } as never) ?? []).length;
+
+test.each([
+  ['zfs', 'zfs.export'],
+  ['lvm', 'lvm.thinpool_metadata_size'],
+  ['ceph', 'ceph.rbd.du'],
+  ['dir', 'volume.novelty'],
+])('A %s pool may have the key %s', (driver, key) => expect(problemsOf(driver, key)).toBe(0));
+
+test.each([
+  ['zfs', 'zfs.exprt'],
+  ['dir', 'volume.siz'],
+  ['dir', 'zfs.pool_name'],
+  ['dir', 'nonsense'],
+])('A %s pool is refused with the key %s', (driver, key) => expect(problemsOf(driver, key)).toBe(1));
+
+const serverKeys = (config: Readonly<Record<string, string>>): number => {
+  const { config: attribute } = serverConfig.attributes;
+  return ((attribute?.check?.(config) ?? []) as readonly unknown[]).length;
+};
+
+test('The config of a server may have keys that only LXD has, and no misspelt ones', () => {
+  expect(serverKeys({ 'core.shutdown_timeout': '10', 'images.default_architecture': 'x86_64' })).toBe(0);
+  expect(serverKeys({ 'core.proxy_htp': '10', nonsense: '1' })).toBe(2);
+});
+
+test('A key of the server with the default value of LXD, which LXD does not return, is no difference', async () => {
+  const client = { client: { server: async () => ({ metadata: { config: {} } }) } };
+  const context = { client, privateData: {} };
+  type Read = Parameters<AnyResource<Link>['read']>;
+  const config = { 'core.shutdown_timeout': '5', 'core.proxy_http': 'http://proxy' };
+  const state = { name: 'server', config, remote: null };
+  const found = await serverConfig.read(state, context as unknown as Read[1]);
+  expect(found?.['config']).toEqual({ 'core.shutdown_timeout': '5', 'core.proxy_http': '' });
+});
+
 test('A plan for gantryd warns about config keys and devices that only LXD has', () => {
   const planned = {
     config: { 'linux.sysctl.net.core.somaxconn': '1', 'limits.memory': '1GiB', 'user.role': 'web' },
@@ -55,4 +96,7 @@ test('A plan for gantryd warns about config keys and devices that only LXD has',
   const network = { config: { 'bgp.peers.a.address': '10.0.0.1', 'ipv4.nat': 'true' } };
   expect(lxdOnlyWarnings('gantry_network', network)).toHaveLength(1);
   expect(lxdOnlyWarnings('gantry_storage_pool', network)).toEqual([]);
+  expect(lxdOnlyWarnings('gantry_storage_pool', { config: { 'zfs.export': 'true', size: '1GiB' } })).toHaveLength(1);
+  const server = { config: { 'core.shutdown_timeout': '5', 'core.proxy_http': 'x', 'user.a': 'b' } };
+  expect(lxdOnlyWarnings('gantry_server_config', server)).toHaveLength(1);
 });

@@ -3,12 +3,13 @@ import { listByKind } from '../shared/listing.ts';
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
+import { lxdKey, lxdKeyNames } from '../../../server/api/server/lxd-keys.ts';
 import { filledPoolKeys, poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
 import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { Link } from '../../connection/link.ts';
 import { text, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
-import { hint } from '../../../server/api/text/nearest-word.ts';
+import { hint, nearestName } from '../../../server/api/text/nearest-word.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import { isMap, isUnknown, type Unknown } from '../../framework/value.ts';
@@ -52,6 +53,13 @@ type State = StateOf<typeof attributes>;
 const factOf = (key: string): StorageConfigKey | undefined =>
   Object.hasOwn(poolConfigKeys, key) ? poolConfigKeys[key as keyof typeof poolConfigKeys] : undefined;
 const isDefault = (key: string, value: string): boolean => sameText(key, value, factOf(key)?.default ?? '');
+
+const keyNames = [...Object.keys(poolConfigKeys), ...lxdKeyNames('storage_pool')].filter((name) => !name.includes('*'));
+/** Whether only a stock LXD has the key, which then judges it. A name close to a known one is a mistake. */
+const isKeyOfLxd = (key: string): boolean =>
+  factOf(key) === undefined &&
+  lxdKey('storage_pool', key) !== undefined &&
+  (keyNames.includes(key) || nearestName(key, keyNames) === undefined);
 
 /** A change that an existing pool does not support replaces the pool. */
 function isFixed(driver: string, key: string): boolean {
@@ -111,7 +119,9 @@ export const storagePool = serverResource({
     }
     if (!isMap(config)) return [];
     const known = Object.entries(config).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-    return problemsIn(validatePoolConfig(driver, Object.fromEntries(known)), 'config', ['config']);
+    const problems = validatePoolConfig(driver, Object.fromEntries(known));
+    const left = problems.filter(({ path }) => !isKeyOfLxd(path.slice('config.'.length)));
+    return problemsIn(left, 'config', ['config']);
   },
   plan({ prior, planned, differs, replace, client, add }) {
     const supported = client?.server.environment.storage_supported_drivers?.map(({ Name }) => Name);

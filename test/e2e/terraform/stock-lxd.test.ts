@@ -90,6 +90,17 @@ resource "gantry_container_exec" "modes" {
     await terraform.destroy();
   });
 
+  test('Config of the server has keys that only LXD has, also with their defaults, and is unset on destroy', async () => {
+    const config = (values: string): string => `resource "gantry_server_config" "s" {\n  config = { ${values} }\n}\n`;
+    terraform.write(config('"core.shutdown_timeout" = "5", "images.default_architecture" = "x86_64"'));
+    await terraform.settle();
+    terraform.write(config('"core.shutdown_timeout" = "7"'));
+    await terraform.settle();
+    expect((await lxd.get('/1.0')).config).toMatchObject({ 'core.shutdown_timeout': '7' });
+    await terraform.destroy();
+    expect((await lxd.get('/1.0')).config).toEqual({});
+  });
+
   test('A copy without configured profiles gets those of its source', async () => {
     terraform.write(`${base}
 resource "gantry_profile" "x" {
