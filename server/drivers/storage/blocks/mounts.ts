@@ -82,18 +82,21 @@ export async function growFileSystem(fileSystem: FileSystem, device: string, pat
 /** An ext4 that is not mounted, to the size of its device. */
 export async function growUnmounted(device: string): Promise<void> {
   await checkExt4(device);
-  await run(commands.grow('ext4', device, ''));
+  await onUnused(device, () => run(commands.grow('ext4', device, '')));
 }
 
 /** Mends what a crash has left. It must not be mounted. */
 export async function checkExt4(device: string): Promise<void> {
+  await onUnused(device, () => exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }));
+}
+
+/** The tools of ext4 refuse a device that a program has open, such as one that reads its label; for a while that is waited for. */
+async function onUnused(device: string, use: () => Promise<unknown>): Promise<void> {
   const isBusy = (error: unknown): boolean => error instanceof ExecError && saysInUse(error.stderr);
-  await patiently(() => exec(commands.check(device), { timeoutMs: longMs, okCodes: [0, 1] }), isBusy).catch(
-    (error: unknown) => {
-      if (!isBusy(error)) throw error;
-      throw driverErrors.inUse(`${device} is in use: a program on the host has it open`, error);
-    },
-  );
+  await patiently(use, isBusy).catch((error: unknown) => {
+    if (!isBusy(error)) throw error;
+    throw driverErrors.inUse(`${device} is in use: a program on the host has it open`, error);
+  });
 }
 
 /** Throws Invalid when more is in it. ext4 must not be mounted, btrfs must be. */
@@ -106,7 +109,7 @@ export async function shrinkFileSystem(
   try {
     if (fileSystem === 'ext4') {
       await checkExt4(device);
-      await run(commands.shrinkExt4(device, bytes));
+      await onUnused(device, () => run(commands.shrinkExt4(device, bytes)));
     } else await run(commands.shrinkBtrfs(path, bytes));
   } catch (error) {
     if (!(error instanceof ExecError) || !saysHoldsMore(error.stderr)) throw error;
