@@ -94,7 +94,7 @@ export function fileBlocks(dir: string, clones: boolean): FileBlocks {
       store.broken('rename');
       const [source, target] = [fileOf(pool, from), fileOf(pool, to)];
       if (await store.has(pool, to)) throw new Error('it is there');
-      await detach(source);
+      // The loop device stays: one that a copy of a mount elsewhere keeps busy would go away later, in the middle of its next use.
       await writeFile(`${target}.id`, to);
       await rename(source, target);
       await rm(`${source}.id`);
@@ -128,9 +128,9 @@ export function fileBlocks(dir: string, clones: boolean): FileBlocks {
   return store;
 }
 
-export function openFileBlocks(base: string, store: BlockStore, unpack: UnpackImage): StorageDriver {
+export function openFileBlocks(base: string, store: BlockStore, unpack: UnpackImage, log = silentLog): StorageDriver {
   const root = join(base, 'state', 'storage-pools');
-  const trees = new BlockTrees(store, { root, log: silentLog });
+  const trees = new BlockTrees(store, { root, log });
   return openTreeDriver(
     {
       ...trees.kind(),
@@ -198,8 +198,9 @@ export function removeFileBlocks(base: string): void {
   unmountBelow(base);
   execFileSync('sh', [
     '-c',
-    `losetup --list --noheadings --output NAME,BACK-FILE | while read -r name file; do
-       case "$file" in "$1"/*) losetup --detach "$name" ;; esac; done`,
+    // Those that go by themselves may have another file by now.
+    `losetup --list --noheadings --output NAME,AUTOCLEAR,BACK-FILE | while read -r name goes file; do
+       case "$goes$file" in 0"$1"/*) losetup --detach "$name" ;; esac; done`,
     'sh',
     base,
   ]);

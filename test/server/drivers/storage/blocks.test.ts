@@ -5,6 +5,7 @@ import { open, readFile, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
+import { silentLog, type Log } from '../../../../server/lib/log.ts';
 import { storageConformance } from '../../../conformance/storage.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
 import { openBlocksFixture, openFileBlocks } from '../../../support/drivers/storage-blocks.ts';
@@ -290,8 +291,12 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
           fixture.store.broken = () => {};
           if (isDone && left >= 0) break;
           unmountBelow(fixture.base);
-          const next = openFileBlocks(fixture.base, fixture.store, () => Promise.reject(new Error('no image')));
+          const noImage = (): Promise<never> => Promise.reject(new Error('no image'));
+          const problems: unknown[] = [];
+          const warn: Log['warn'] = (...said) => void problems.push(said);
+          const next = openFileBlocks(fixture.base, fixture.store, noImage, { ...silentLog, warn });
           await next.mountPool(pool);
+          expect(problems).toEqual([]);
           for (const volume of await next.listVolumes(pool)) {
             expect(await readFile(fileOf(pool, volume), 'utf8').catch(() => 'kept')).toBe('kept');
             expect(
