@@ -10,13 +10,14 @@ import {
   openSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Answer, TestDaemon } from '../support/daemons/daemon.ts';
 import { until } from '../support/until.ts';
@@ -42,12 +43,16 @@ function attributesMissing(): string | undefined {
 const noAttributes = attributesMissing();
 if (noAttributes !== undefined) console.log(`skipped: attributes of overwritten files: ${noAttributes}`);
 
-/** Nameless files of this process on the file system of the directory. */
+/** Nameless files that this process has open in the directory, whose path may be that within the container. */
 function uploadsIn(dir: string): number {
   const { dev } = statSync(dir);
+  const nameless = new RegExp(`/${basename(dir)}/#\\d+( \\(deleted\\))?$`);
   return readdirSync('/proc/self/fd').filter((fd) => {
-    const stats = statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false });
-    return stats?.isFile() === true && stats.dev === dev && stats.nlink === 0;
+    try {
+      return nameless.test(readlinkSync(`/proc/self/fd/${fd}`)) && statSync(`/proc/self/fd/${fd}`).dev === dev;
+    } catch {
+      return false; // It was closed meanwhile.
+    }
   }).length;
 }
 

@@ -19,6 +19,7 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 let http: HttpHarness;
 const page = tempFolder('gantry-page-');
 const state = tempFolder('gantry-state-');
+const audit = new AuditLog(join(state, 'audit.jsonl'), Date.now);
 const webhooks: WebhookRequest[] = [];
 const script = `const text = ${JSON.stringify('long '.repeat(200))};`;
 
@@ -28,14 +29,17 @@ beforeAll(async () => {
   await writeFile(join(page, 'assets', 'app-Ab12Cd34.js'), script);
   http = await startHttp({
     pageDirectory: page,
-    audit: new AuditLog(join(state, 'audit.jsonl'), Date.now),
+    audit,
     webhooks: (request) => {
       webhooks.push(request);
       return request.body.toString() === 'good' ? { status: 202, message: '' } : { status: 401, message: 'forged' };
     },
   });
 });
-afterAll(() => http.close());
+afterAll(async () => {
+  await http.close();
+  await audit.close();
+});
 beforeEach(() => void http.controller.asked.splice(0));
 
 /** A controller of its own for a test. */

@@ -32,6 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await http.close();
+  await audit.close();
   await client.close();
   await daemon.cleanUp();
 });
