@@ -33,17 +33,24 @@ export async function changing(
     maker === undefined || native === undefined ? make() : native.makingAs(maker.uid, maker.gid, make);
   let found: PathTarget | undefined;
   try {
+    refuseLoss(root);
     found = resolvePath(root, path, change);
     refuseKernelFiles(found.parent);
     await work({ found, native, making });
     if (root.isSynced === true) await syncPlace(found.parent);
     // The change may have gone to a mount that vanished with the container.
     if (!root.isCurrent()) failWith('ESRCH', 'the container has stopped or restarted');
+    refuseLoss(root);
   } catch (error) {
     throw asFileError(`Cannot ${change.verb} ${path.toString()} in ${root.label}`, error);
   } finally {
     found?.close();
   }
+}
+
+function refuseLoss({ lossOf }: FileRoot): void {
+  const why = lossOf?.();
+  if (why !== undefined) failWith('EBUSY', why);
 }
 
 /** Syncs the names in it. */

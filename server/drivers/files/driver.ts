@@ -19,6 +19,8 @@ export interface FileRoot {
   readonly label: string;
   /** False once `path` may mean something else: its container has stopped or restarted. */
   readonly isCurrent: () => boolean;
+  /** Why a change made now may be lost. Undefined: it stays. Asked before and after each change. */
+  readonly lossOf?: () => string | undefined;
   /** True: a change is synced before it is acknowledged. */
   readonly isSynced?: boolean;
   /** True: refuses a symbolic link anywhere in a path instead of following it inside the tree. */

@@ -26,7 +26,7 @@ import { plainName } from '../../../api/project/project-names.ts';
 /** Set by create and copy: their templates are applied at the first start. */
 export const applyTemplateKey = 'volatile.apply_template';
 
-type ApplyDeps = Pick<ContainerDeps, 'pools' | 'view' | 'runtime' | 'idMaps'>;
+type ApplyDeps = Pick<ContainerDeps, 'records' | 'pools' | 'view' | 'runtime' | 'idMaps'>;
 type Template = ContainerMetadata['templates'][string];
 
 /** The container is stopped and its lock held. Throws AppError badRequest naming the template and its problem. */
@@ -56,7 +56,7 @@ const betweenBootsMs = 5000;
 /** For a container that reboots from inside: applies what every start does. Nothing can refuse the next boot, so a template that cannot be
  *  rendered is logged; the wait for the container's lock is shorter than the reboot's. */
 export async function templatesBetweenBoots(
-  deps: ApplyDeps & Pick<ContainerDeps, 'records' | 'locks'>,
+  deps: ApplyDeps & Pick<ContainerDeps, 'locks'>,
   name: string,
 ): Promise<void> {
   const tooLate = AbortSignal.timeout(betweenBootsMs);

@@ -9,6 +9,8 @@ import type { FileIds, FileRoot } from '../../../drivers/files/driver.ts';
 import type { IdMapEntry } from '../../../drivers/runtime/driver.ts';
 import { holdsHostId, hostRootIds, toGuestId, toHostId } from '../../../drivers/runtime/idmap/id-map.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import type { SagaKind } from '../../../records/saga-params.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 
@@ -54,7 +56,7 @@ function runningTree(deps: FileTreeDeps, name: string, isSynced: boolean): FileR
 
 /** Also for work before a start, while the container counts as stopped. */
 export function treeOnDisk(
-  deps: Pick<FileTreeDeps, 'runtime' | 'idMaps'>,
+  deps: Pick<FileTreeDeps, 'records' | 'runtime' | 'idMaps'>,
   { name, document }: { readonly name: string; readonly document: ContainerDocument },
   rootfs: string,
 ): FileRoot {
@@ -65,7 +67,29 @@ export function treeOnDisk(
     label: labelOf(name),
     // If a start changes the files' owners on disk, a file made during it would keep wrong ids.
     isCurrent: () => mapsAtStart || deps.runtime.probe(name).status === 'stopped',
+    lossOf: () =>
+      isStaying(deps.records, { name, document })
+        ? undefined
+        : 'the container is being moved, and the change might stay behind: try again when it has moved',
   };
+}
+
+/** Sagas that copy the files of a container, and then delete the original. */
+const movers: ReadonlySet<string> = new Set<SagaKind>(['container-move', 'container-leave']);
+
+/** Neither has it moved since the document was read, nor does it move now. */
+function isStaying(
+  records: Records,
+  { name, document }: { readonly name: string; readonly document: ContainerDocument },
+): boolean {
+  const now = records.containers.get(name)?.document;
+  if (now?.uuid !== document.uuid || now.pool !== document.pool) return false;
+  return !records.sagas
+    .list()
+    .some(
+      ({ document: { kind, holds = [] } }) =>
+        movers.has(kind) && holds.some((held) => held.kind === 'containers' && held.name === name),
+    );
 }
 
 const labelOf = (name: string): string => `container ${name}`;
