@@ -5,6 +5,9 @@ import { usageError } from '../errors/usage-error.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** Verbs whose `--all` of lxc is a pattern here. */
+const ofAll = new Set(['start', 'stop', 'restart', 'pause']);
+
 const renamed: Readonly<Record<string, string>> = { '--remote': '--host', '--field-manager': '--set' };
 
 export interface CommandLine {
@@ -20,14 +23,15 @@ export function readCommandLine(argv: readonly string[], env: Env, known: KnownV
   const { verb, rest: given } = arrangeWords(rest, known);
   const end = given.includes('--') ? given.indexOf('--') : given.length;
   const flags = known.verbs.find((one) => namesOf(one).includes(verb.join(' ')))?.flags ?? {};
-  const words = given.map((word, index) => (index < end ? translatedWord(word, flags) : word));
+  const words = given.map((word, index) => (index < end ? translatedWord(word, verb[0] ?? '', flags) : word));
   return {
     argv: [...verb, ...environmentFlags(verb[0], env), ...words],
     ...(chdir === undefined ? {} : { directory: chdir }),
   };
 }
 
-function translatedWord(word: string, flags: object): string {
+function translatedWord(word: string, verb: string, flags: object): string {
+  if (word === '--all' && ofAll.has(verb)) return '*';
   const [flag = '', ...value] = word.split('=');
   const isFormat = flag === '--format' && 'output' in flags && !('format' in flags);
   const name = isFormat ? '--output' : Object.hasOwn(renamed, flag) ? renamed[flag] : undefined;

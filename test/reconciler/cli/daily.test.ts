@@ -69,6 +69,13 @@ describe('power', () => {
     expect(stderr).toContain('container/web belongs to set default: its next apply starts it again');
   });
 
+  test('--all of lxc means every container', async () => {
+    await begin();
+    expect((await ok(['stop', '--all'])).stdout).toContain('container/web stopped\n');
+    expect((await ok(['start', '--all'])).stdout).toContain('container/own started\n');
+    expect((await gantry(['info', '--all'])).stderr).toContain("unknown option '--all'");
+  });
+
   test('an unknown name stops nothing, names the nearest one and exits with 1', async () => {
     await begin();
     const ran = await gantry(['stop', 'web', 'owm']);
@@ -283,8 +290,12 @@ describe('logs', () => {
     expect((await ok(['logs', 'own'])).stderr).toMatch(/is stopped and its console is empty/);
     const unknown = await gantry(['logs', 'web', '--log', 'exec_nothing.stdout']);
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--log list shows what there is')]);
+    const misnamed = await gantry(['logs', 'web', '--log', 'nothing']);
+    expect([misnamed.code, misnamed.stderr]).toEqual([1, expect.stringContaining('container/web has no log nothing')]);
     for (const words of [
       ['logs', 'nothing'],
+      ['logs', 'nothing', '--log', 'list'],
+      ['logs', 'nothing', '--log', 'other'],
       ['exec', 'nothing', '--', 'true'],
       ['shell', 'nothing'],
       ['console', 'nothing'],

@@ -2,7 +2,7 @@
 import { buffer } from 'node:stream/consumers';
 import { StringDecoder } from 'node:string_decoder';
 import { containerPath } from '../../../../server/api/names.ts';
-import { isNotFound } from '../../../../server/client/client-error.ts';
+import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -36,6 +36,9 @@ async function listLogs(context: Command, client: Client, name: string): Promise
   const { metadata } = await client.http
     .send<readonly string[] | null>(call, context.stop)
     .catch(refuseMissing('container', name));
+  // A server may keep logs of a container that is gone, so it does not say whether there is one.
+  if ((metadata ?? []).length === 0)
+    await client.get('container', name, context.stop).catch(refuseMissing('container', name));
   for (const url of metadata ?? []) {
     const file = decodeURIComponent(url.split('?', 1).join('').split('/').at(-1) ?? '');
     context.io.stdout.write(`${context.isJson ? JSON.stringify({ name, log: file }) : file}\n`);
@@ -47,7 +50,9 @@ async function listLogs(context: Command, client: Client, name: string): Promise
 async function readLog(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
   const path = log === undefined ? containerPath(name, 'console') : containerPath(name, 'logs', log);
   const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
-    if (log === undefined || !isNotFound(error)) return refuseMissing('container', name)(error);
+    // Names that are none of a log are a bad request.
+    const isNoLog = isNotFound(error) || (error instanceof ClientError && error.status === 400);
+    if (log === undefined || !isNoLog) return refuseMissing('container', name)(error);
     await client.get('container', name, signal).catch(refuseMissing('container', name));
     throw commandError(
       `container/${name} has no log ${log}: gantry logs ${name} --log list shows what there is`,
