@@ -23,8 +23,12 @@ export async function confirm(context: Context<ApprovalOptions>, question: strin
 }
 
 export function ask(context: Command, prompt: string): Promise<string> {
-  const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
-  return new Promise((resolve, reject) => {
+  const { stderr } = context.io.raw;
+  const lines = createInterface({ input: context.io.stdin, output: stderr });
+  // No step is in progress while the question waits.
+  const announceAgain = context.takeAnnouncements();
+  return new Promise<string>((resolve, reject) => {
+    let isAnswered = false;
     const interrupted = (): void => {
       reject(new CliError('Interrupted: nothing was changed', exitCodes.interrupted));
       lines.close();
@@ -32,10 +36,14 @@ export function ask(context: Command, prompt: string): Promise<string> {
     context.stop.addEventListener('abort', interrupted, { once: true });
     lines.once('SIGINT', interrupted);
     // The end of input is not an approval.
-    lines.once('close', () => resolve(''));
+    lines.once('close', () => {
+      if (!isAnswered) stderr.write('\n');
+      resolve('');
+    });
     lines.question(printable(prompt), (answer) => {
+      isAnswered = true;
       resolve(answer.trim());
       lines.close();
     });
-  });
+  }).finally(announceAgain);
 }

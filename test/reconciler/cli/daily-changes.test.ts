@@ -185,6 +185,19 @@ test('top counts between two readings of one start, and lists the busiest first'
   ]);
 });
 
+test('top on a terminal repeats its table, and ends at Ctrl-C without an error', async () => {
+  let interrupt = (): void => {};
+  let tables = 0;
+  const ran = await gantry(['top', '--interval', '100ms'], {
+    stdoutTty: true,
+    interrupts: (give) => (interrupt = give),
+    onStdout: (text) => {
+      if (text.includes('NAME') && ++tables === 2) interrupt();
+    },
+  });
+  expect([ran.code, ran.stderr, tables]).toEqual([130, '', 2]);
+});
+
 test('top shows the busiest that fit the terminal, no line longer than it, and the number of the others', () => {
   const uses = Array.from({ length: 30 }, (_, index) => ({
     name: `c${index}`,

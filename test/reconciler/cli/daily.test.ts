@@ -123,6 +123,15 @@ describe('delete', () => {
     expect(unasked.stderr).toContain('creates it again as declared');
     const refused = await gantry(['delete', 'db', 'own'], { typed: 'no\n' });
     expect([refused.code, await statusOf('db'), await statusOf('own')]).toEqual([1, 'Stopped', 'Stopped']);
+    let interrupt = (): void => {};
+    const halted = await gantry(['delete', 'db'], {
+      typed: '',
+      interrupts: (give) => (interrupt = give),
+      onStderr: (text) => {
+        if (text.includes('Enter a value')) interrupt();
+      },
+    });
+    expect([halted.code, halted.stderr]).toEqual([130, expect.stringMatching(/value: \nError: Interrupted: nothing/)]);
     await ok(['delete', 'db'], { typed: 'yes\n' });
     expect((await gantry(['plan', '-f', manifest, '--detailed-exitcode'])).code).toBe(2);
     await ok(['apply', '-f', manifest, '-y']);

@@ -19,6 +19,7 @@ export interface CliSetting {
   /** All of stdin, which then ends and is not a terminal. */
   readonly piped?: string;
   readonly stderrTty?: boolean;
+  readonly stdoutTty?: boolean;
   readonly userId?: number;
   /** The offset of a wrong clock. */
   readonly nowMs?: () => number;
@@ -40,7 +41,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
     // Tests write each stack into a separate folder and working directory, which must all count as one place.
     env: { XDG_STATE_HOME: stateHome(), GANTRY_PLACE: 'tests', ...setting.env },
     stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
-    stdout: stdout.stream,
+    stdout: Object.assign(stdout.stream, { isTTY: setting.stdoutTty === true }),
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
     userId: setting.userId ?? 0,
     nowMs: setting.nowMs ?? Date.now,

@@ -3,6 +3,7 @@ import type { Container, ContainerFull } from '../../../../server/api/container/
 import { formatBinary } from '../../../../server/api/text/byte-size.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
+import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseContainer, parseDuration } from '../../flags/parse-values.ts';
@@ -41,18 +42,24 @@ export const top: Run<TopOptions> = async (context, words) => {
   const repeats = options.once !== true && !context.isJson && canRepaint(io.env, io.stdout);
   // Nothing is in progress that Ctrl-C would have to finish.
   context.takeAnnouncements();
-  return withClient(context, async (client) => {
-    let last = await read(context, client, wanted);
-    for (;;) {
-      await pause(intervalMs, stop);
-      const now = await read(context, client, wanted);
-      if (repeats) io.raw.stdout.write(clear);
-      show(context, usesBetween(last, now), repeats ? sizeOf(io) : unbounded);
-      await io.flush();
-      if (!repeats) return exitCodes.ok;
-      last = now;
-    }
-  });
+  try {
+    return await withClient(context, async (client) => {
+      let last = await read(context, client, wanted);
+      for (;;) {
+        await pause(intervalMs, stop);
+        const now = await read(context, client, wanted);
+        if (repeats) io.raw.stdout.write(clear);
+        show(context, usesBetween(last, now), repeats ? sizeOf(io) : unbounded);
+        await io.flush();
+        if (!repeats) return exitCodes.ok;
+        last = now;
+      }
+    });
+  } catch (error) {
+    // Ctrl-C is its ordinary end.
+    if (!repeats || codeOf(stop.reason) !== exitCodes.interrupted) throw error;
+    return exitCodes.interrupted;
+  }
 };
 
 async function read({ io, stop }: Context, client: Client, wanted: readonly string[]): Promise<Reading> {
