@@ -1,6 +1,8 @@
 // Files on a server that keeps mode and owner of existing files: some are removed first, some changes are refused, some reads are repeated.
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { writeFileSpec } from '../../provider/resources/container/container-files.ts';
 import { replacingFiles } from '../../provider/resources/container/replace-files.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { FileEntry, Files } from '../../server/client/files/container-files.ts';
@@ -9,23 +11,35 @@ import type { FileEntry, Files } from '../../server/client/files/container-files
 function server(failures = 0): { readonly files: Files; readonly done: string[] } {
   const done: string[] = [];
   let left = failures;
+  const breakOff = (): void => {
+    if (left === 0) return;
+    left -= 1;
+    throw new ClientError('internal', 'read unix @->/proc/self/fd/35/forkfile.sock: connection reset by peer');
+  };
   const entries: Readonly<Record<string, () => FileEntry>> = {
     '/secret': () => ({ type: 'file', mode: 0o100644, uid: 0, gid: 0, sizeBytes: 1, body: Readable.from(['x']) }),
     '/data': () => ({ type: 'directory', mode: 0o755, uid: 0, gid: 0, names: [] }),
   };
   const files: Files = {
     async read(path) {
-      if (left > 0) {
-        left -= 1;
-        throw new ClientError('internal', 'read unix @->/proc/self/fd/35/forkfile.sock: connection reset by peer');
-      }
+      if (!path.startsWith('/new')) breakOff();
       const entry = entries[path];
       if (entry === undefined) throw new ClientError('notFound', 'none', { status: 404 });
       return entry();
     },
-    write: async (path) => void done.push(`write ${path}`),
-    makeDirectory: async (path) => void done.push(`directory ${path}`),
-    makeSymlink: async (path) => void done.push(`symlink ${path}`),
+    async write(path, body) {
+      const sent = await text(body);
+      breakOff();
+      done.push(`write ${path}: ${sent}`);
+    },
+    async makeDirectory(path) {
+      breakOff();
+      done.push(`directory ${path}`);
+    },
+    async makeSymlink(path) {
+      breakOff();
+      done.push(`symlink ${path}`);
+    },
     delete: async (path) => void done.push(`delete ${path}`),
   };
   return { files: replacingFiles(files, 'web'), done };
@@ -37,10 +51,10 @@ describe('files on a server that keeps modes', () => {
     const { files, done } = server();
     await files.write('/secret', content(), { mode: 0o644, uid: 0, gid: 0 });
     await files.write('/new', content(), { mode: 0o600 });
-    expect(done).toEqual(['write /secret', 'write /new']);
+    expect(done).toEqual(['write /secret: x', 'write /new: x']);
     await files.write('/secret', content(), { mode: 0o600, uid: 0, gid: 0 });
     await files.write('/secret', content(), { mode: 0o644, uid: 5 });
-    expect(done.slice(2)).toEqual(['delete /secret', 'write /secret', 'delete /secret', 'write /secret']);
+    expect(done.slice(2)).toEqual(['delete /secret', 'write /secret: x', 'delete /secret', 'write /secret: x']);
   });
 
   test('A directory is created, left as it is, or refused with its mode and owner', async () => {
@@ -56,5 +70,17 @@ describe('files on a server that keeps modes', () => {
   test('A file is read again when the connection to the file helper breaks, a limited number of times', async () => {
     expect(await server(3).files.read('/data')).toMatchObject({ type: 'directory' });
     await expect(server(9).files.read('/data')).rejects.toThrow('forkfile');
+  });
+
+  test('A file, a directory or a link is written again as a whole when that connection breaks', async () => {
+    const { signal } = new AbortController();
+    const spec = { content: 'all of it', source: null, mode: '0644', uid: 0, gid: 0 };
+    const written = server(3);
+    await writeFileSpec(written.files, '/new', spec, signal);
+    expect(written.done).toEqual(['write /new: all of it']);
+    const [directory, link] = [server(3), server(3)];
+    await directory.files.makeDirectory('/new', {});
+    await link.files.makeSymlink('/new', '/target');
+    expect([directory.done, link.done]).toEqual([['directory /new'], ['symlink /new']]);
   });
 });

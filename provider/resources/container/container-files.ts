@@ -8,7 +8,7 @@ import { makeDirectories, readIfThere, sha256Of } from '../../../server/client/f
 import { filesOf, type Files } from '../../../server/client/files/container-files.ts';
 import { withoutHidden } from '../../../server/client/files/hidden-files.ts';
 import { isGantry, type Link } from '../../connection/link.ts';
-import { replacingFiles } from './replace-files.ts';
+import { replacingFiles, steadily } from './replace-files.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import type { Context } from '../../framework/object-type.ts';
 import type { FileSpec } from './container-attributes.ts';
@@ -62,10 +62,12 @@ export async function writeFileSpec(
   await makeDirectories(files, dirname(path), signal);
   const attributes = { mode: Number.parseInt(file.mode ?? '0644', 8), uid: file.uid ?? 0, gid: file.gid ?? 0 };
   if (file.source !== null) {
-    const { size } = await stat(file.source);
-    await files.write(path, createReadStream(file.source), { ...attributes, sizeBytes: size }, signal);
+    const { source } = file;
+    const sizeBytes = (await stat(source)).size;
+    await steadily(() => files.write(path, createReadStream(source), { ...attributes, sizeBytes }, signal), signal);
     return;
   }
   const content = Buffer.isBuffer(file.content) ? file.content : Buffer.from(file.content ?? '');
-  await files.write(path, Readable.from([content]), { ...attributes, sizeBytes: content.length }, signal);
+  const write = { ...attributes, sizeBytes: content.length };
+  await steadily(() => files.write(path, Readable.from([content]), write, signal), signal);
 }

@@ -1,5 +1,5 @@
-// Serializes changes of one container or image: its resource and those of its devices replace the same object, and LXD compares ETags
-// before it waits for the previous change.
+// Serializes changes of one container or image: its resource and those of its devices replace the same object, LXD compares ETags before it
+// waits for the previous change, and a snapshot that it takes meanwhile fails that change.
 import type { Activity } from '../../connection/activity.ts';
 import { needed } from '../../connection/entry-or-create.ts';
 import type { Link } from '../../connection/link.ts';

@@ -1,5 +1,5 @@
 // Writes files of a container on a server that keeps mode and owner of an existing file, as LXD does: a secret would stay readable.
-// Removes such a file first; refuses such a directory. Repeats reads that LXD breaks off.
+// Removes such a file first; refuses such a directory. Repeats what LXD breaks off.
 import { isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
@@ -11,6 +11,8 @@ export function replacingFiles(files: Files, container: string): Files {
     ...files,
     read: (path, signal) => steadily(() => files.read(path, signal), signal),
     delete: (path, signal) => steadily(() => files.delete(path, signal), signal),
+    makeSymlink: (path, target, attributes, signal) =>
+      steadily(() => files.makeSymlink(path, target, attributes, signal), signal),
     async write(path, content, write, signal) {
       const there = await lookAt(files, path, signal);
       if (there?.type === 'file' && isOther(there, write ?? {})) await files.delete(path, signal);
@@ -18,7 +20,7 @@ export function replacingFiles(files: Files, container: string): Files {
     },
     async makeDirectory(path, attributes, signal) {
       const there = await lookAt(files, path, signal);
-      if (there?.type !== 'directory') return files.makeDirectory(path, attributes, signal);
+      if (there?.type !== 'directory') return steadily(() => files.makeDirectory(path, attributes, signal), signal);
       if (!isOther(there, attributes ?? {})) return;
       const [has, wants] = [shown(there), shown({ ...there, ...attributes })];
       const detail = `This server cannot change mode and owner of a directory: it has ${has}, the configuration wants ${wants}. Change it inside with gantry_container_exec (chmod, chown), or configure the existing values.`;
@@ -36,8 +38,8 @@ async function lookAt(files: Files, path: string, signal: AbortSignal | undefine
 const attempts = 5;
 const againMs = 200;
 
-/** LXD's file helper sometimes drops a connection while a container starts or another client uses it. */
-async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** LXD's file helper sometimes drops a connection while a container starts or another client uses it. `call` has to begin from the start. */
+export async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();

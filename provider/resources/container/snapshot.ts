@@ -2,7 +2,9 @@
 import { listInside } from '../shared/listing.ts';
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import type { Link } from '../../connection/link.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
 import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
 import { importByParts } from '../shared/import-ids.ts';
@@ -10,6 +12,7 @@ import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
 import { perform, performCreate } from '../shared/write.ts';
+import { inTurn } from './container-queue.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
@@ -46,26 +49,31 @@ export const snapshot = gantryResource({
     const { name, stateful, expires_at: expires } = planned;
     const json = { name, stateful: stateful ?? false, ...(expires === null ? {} : { expires_at: expires }) };
     const path = `${containerPath(planned.container)}/snapshots`;
-    await performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal));
+    await inTurn(context.client, planned.container, () =>
+      performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal)),
+    );
   },
   async plan({ prior, planned, client, replace }) {
     if (prior === null) return;
     const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
     if (await isOtherOwner(client, owner)) replace(at('container'));
   },
-  async update({ planned }, prior, context) {
-    const { http } = context.client.client;
-    const here = { container: planned.container, name: prior.name };
-    if (planned.container !== prior.container) {
-      const found = await readPath<Snapshot>(context, pathOf(here));
-      if (found?.metadata.created_at !== prior.created_at)
-        throw otherOwner(`snapshot ${prior.name}`, 'container', planned.container);
-    }
-    if (planned.expires_at !== prior.expires_at) {
-      const json = { expires_at: planned.expires_at ?? never };
-      await perform(context, () => http.send({ method: 'PUT', path: pathOf(here), json }, context.signal));
-    }
-    await renamePath(context, pathOf(here), prior, planned);
-  },
-  delete: (prior, context) => deletePath(context, pathOf(prior)),
+  update: ({ planned }, prior, context) =>
+    inTurn(context.client, planned.container, () => change(planned, prior, context)),
+  delete: (prior, context) => inTurn(context.client, prior.container, () => deletePath(context, pathOf(prior))),
 });
+
+async function change(planned: State, prior: State, context: Context<Link>): Promise<void> {
+  const { http } = context.client.client;
+  const here = { container: planned.container, name: prior.name };
+  if (planned.container !== prior.container) {
+    const found = await readPath<Snapshot>(context, pathOf(here));
+    if (found?.metadata.created_at !== prior.created_at)
+      throw otherOwner(`snapshot ${prior.name}`, 'container', planned.container);
+  }
+  if (planned.expires_at !== prior.expires_at) {
+    const json = { expires_at: planned.expires_at ?? never };
+    await perform(context, () => http.send({ method: 'PUT', path: pathOf(here), json }, context.signal));
+  }
+  await renamePath(context, pathOf(here), prior, planned);
+}

@@ -45,6 +45,23 @@ export function editPath<O, B>(
   });
 }
 
+/**
+ * Writes the description of a new copy or snapshot: LXD takes that of its origin instead. `rest`: the other members of a write, as they
+ * are.
+ */
+export async function describePath<O extends { readonly description: string }>(
+  context: Context<Link>,
+  what: string,
+  path: string,
+  { description, rest }: { readonly description: string; readonly rest: (live: O) => object },
+  where: Where = {},
+): Promise<void> {
+  const found = await readPath<O>(context, path, where);
+  if (found === undefined || found.metadata.description === description) return;
+  const change = { changedSince: () => [], body: (live: O) => ({ ...rest(live), description }) };
+  await editPath<O, object>(context, what, path, change, where);
+}
+
 export const deletePath = (context: Context<Link>, path: string, where: Where = {}): Promise<void> =>
   performDelete(context, () =>
     context.client.client.http.send({ method: 'DELETE', path, query: { ...where }, json: {} }, context.signal),

@@ -13,7 +13,7 @@ import { validateVolumeConfig } from '../../../server/api/storage/validate-stora
 import { equalValues, isMap, isUnknown, type Unknown, type Value, type ValueMap } from '../../framework/value.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isAt, membersFor, targetProblem } from '../shared/placement.ts';
-import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
+import { deletePath, describePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { parseImportId } from '../shared/import-ids.ts';
 import { present, readMap, nonEmpty, type MapRules } from '../shared/config-maps.ts';
@@ -215,6 +215,9 @@ export const storageVolume = gantryResource({
     const query = target === undefined ? {} : { query: { target } };
     const { http } = context.client.client;
     await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));
+    if (source === null || isGantry(context.client)) return;
+    const wanted = { description: json.description, rest: (live: StorageVolume) => ({ config: live.config }) };
+    await describePath(context, `volume ${JSON.stringify(name)}`, volumePath(planned), wanted, query.query);
   },
   async update({ planned }, prior, context) {
     const change = describedChange({ prior, planned }, rules, readVolume);

@@ -1,13 +1,13 @@
 // gantry_volume_snapshot: the content of a custom volume at one moment.
 import { snapshotName } from '../../../server/api/names.ts';
 import type { VolumeSnapshot } from '../../../server/api/storage/volume.ts';
-import { needCluster, needExtension, type Link } from '../../connection/link.ts';
+import { isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
 import { text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
 import { isUnknown } from '../../framework/value.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
-import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
+import { deletePath, describePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
 import { parseImportId } from '../shared/import-ids.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
@@ -37,6 +37,7 @@ const shown = (live: VolumeSnapshot, state: State): Pick<State, 'description' | 
 };
 const needExpiry = ({ client }: Context<Link>): void =>
   needExtension(client, 'custom_volume_snapshot_expiry', 'delete snapshots of volumes at a time');
+const whatOf = ({ name }: State): string => `volume snapshot ${JSON.stringify(name)}`;
 const pathOf = (state: State): string => `${listPath(state)}/${segment(state.name)}`;
 /** Without a target, the only member with the volume is meant. */
 function whereOf({ target }: Pick<State, 'target'>): Where {
@@ -76,6 +77,12 @@ export const volumeSnapshot = gantryResource({
     await performCreate(context, () =>
       http.send({ method: 'POST', path: listPath(planned), query, json }, context.signal),
     );
+    if (isGantry(context.client)) return;
+    const wanted = {
+      description: json.description,
+      rest: (live: VolumeSnapshot) => ({ expires_at: live.expires_at }),
+    };
+    await describePath(context, whatOf(planned), pathOf(planned), wanted, query);
   },
   async plan({ prior, planned, client, replace }) {
     if (prior === null || planned.pool !== prior.pool) return;
@@ -95,8 +102,7 @@ export const volumeSnapshot = gantryResource({
       changedSince: (live: VolumeSnapshot) => differing(prior, shown(live, prior), ['description', 'expires_at']),
       body: () => ({ description: planned.description ?? '', expires_at: planned.expires_at ?? never }),
     };
-    const what = `volume snapshot ${JSON.stringify(prior.name)}`;
-    await editPath<VolumeSnapshot, object>(context, what, pathOf(here), change, where);
+    await editPath<VolumeSnapshot, object>(context, whatOf(prior), pathOf(here), change, where);
     await renamePath(context, pathOf(here), prior, planned, where);
   },
   delete: (prior, context) => deletePath(context, pathOf(prior), whereOf(prior)),
