@@ -184,6 +184,16 @@ describe('the command line', () => {
     expect(ran).toEqual({ code, stdout: '', stderr: 'why\n' });
   });
 
+  test('the terminal is restored before an error is printed, so that the prompt begins a line', async () => {
+    const seen: string[] = [];
+    await cli(['exec', '-t', 'c1', '--', 'sh', '-c', 'exit 127'], {
+      env: host(),
+      onRaw: (isRaw) => seen.push(isRaw ? 'raw' : 'restored'),
+      onStderr: (text) => seen.push(text.trim().split(' (', 1)[0] ?? ''),
+    });
+    expect(seen).toEqual(['raw', 'restored', 'Error: sh in c1: command not found']);
+  });
+
   test('exec -t gives a terminal, and flags behind -- are the command’s', async () => {
     const run = await cli(['exec', '-t', 'c1', '--', 'tty'], { env: host() });
     expect(run).toMatchObject({ code: 0, stdout: '/dev/pts/0\r\n' });

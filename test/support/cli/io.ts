@@ -26,6 +26,8 @@ export interface CliSetting {
   /** Called with the text written to stdout, as it is written. */
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
+  /** Called when the terminal becomes raw, and when it is restored. */
+  readonly onRaw?: (isRaw: boolean) => void;
   /** Gets a function that interrupts the run. */
   readonly interrupts?: (interrupt: () => void) => void;
 }
@@ -45,6 +47,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
     userId: setting.userId ?? 0,
     nowMs: setting.nowMs ?? Date.now,
+    ...(setting.onRaw === undefined ? {} : { setRaw: setting.onRaw }),
     onInterrupt: (listener) => {
       setting.interrupts?.(listener);
       return () => {};

@@ -62,15 +62,13 @@ export async function runInside(
     // The interruption may have come before the command started.
     if (context.stop.aborted) interrupt();
     else context.stop.addEventListener('abort', interrupt, { once: true });
-    try {
-      const ended = await session.exited;
-      // If there was output, the shell has printed its own error.
-      if (session.outputBytes() === 0) reportUnrunnable(io, name, command[0] ?? '', ended);
-      return ended;
-    } finally {
+    const ended = await session.exited.finally(() => {
       context.stop.removeEventListener('abort', interrupt);
       restore();
-    }
+    });
+    // If there was output, the shell has printed its own error.
+    if (session.outputBytes() === 0) reportUnrunnable(io, name, command[0] ?? '', ended);
+    return ended;
   });
   return exitCodeOfCommand(code);
 }
