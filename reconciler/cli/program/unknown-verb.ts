@@ -61,6 +61,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'file edit': 'file pull',
   'image info': 'show image/NAME',
   'image show': 'show image/NAME',
+  'import docker-compose': 'import compose',
+  'import terraform': 'import lxd-terraform',
   'remote switch': 'context use',
   'snapshot info': 'snapshot show',
 };

@@ -9,6 +9,7 @@ import { utcSecond, utcSecondOrNever } from '../../../reconciler/core/text/times
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { container, stack } from '../../support/cli/imageless-stack.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { until } from '../../support/until.ts';
 
 let daemon: TestDaemon;
 let manifest = '';
@@ -288,6 +289,23 @@ describe('several hosts', () => {
 });
 
 describe('logs', () => {
+  test('events name a change that was made on the server itself', async () => {
+    let interrupt = (): void => {};
+    let text = '';
+    const ended = gantry(['events'], {
+      interrupts: (give) => (interrupt = give),
+      onStdout: (more) => (text += more),
+    });
+    let turn = 0;
+    await until(async () => {
+      await daemon.call('PATCH', '/1.0/profiles/default', { config: { 'user.turn': `${(turn += 1)}` } });
+      return text.includes('profile-updated');
+    });
+    interrupt();
+    await ended;
+    expect(text).toMatch(/profile-updated \/1\.0\/profiles\/default {2}by somebody on the server itself\n/);
+  });
+
   test('logs prints the console, its last lines, and the names of other logs', async () => {
     await begin();
     mkdirSync(join(daemon.dir, 'logs/web'), { recursive: true });
@@ -369,6 +387,7 @@ describe('an unknown verb', () => {
     expect((await gantry(['frobnicate'])).stderr).not.toContain('did you mean');
     expect((await gantry(['bi'])).stderr).not.toContain('did you mean');
     expect((await gantry(['image', 'lisst'])).stderr).toContain('did you mean gantry image list?');
+    expect((await gantry(['import', 'terraform'])).stderr).toContain('did you mean gantry import lxd-terraform?');
     expect((await gantry(['snapshot', 'frobnicate'])).stderr).not.toContain('did you mean');
   });
 

@@ -74,6 +74,12 @@ function printEvent(context: Output, event: Event, names: CertificateNames | und
   context.out([utcSecond(event.timestamp), event.type, printable(textOf(event, names))].join('  '));
 }
 
+/** A caller on the socket has no name. */
+function authorOf(requestor: LifecycleMetadata['requestor'], names: CertificateNames | undefined): string {
+  const { username = '', protocol } = requestor ?? {};
+  return username === '' && protocol === 'unix' ? 'somebody on the server itself' : userText(username, names);
+}
+
 /** For a lifecycle event its action, object and author; for others a short description. */
 function textOf({ type, metadata }: Event, names: CertificateNames | undefined): string {
   const {
@@ -82,8 +88,10 @@ function textOf({ type, metadata }: Event, names: CertificateNames | undefined):
     requestor,
     ...rest
   } = (metadata ?? {}) as Partial<LifecycleMetadata> & Readonly<Record<string, unknown>>;
-  if (type === 'lifecycle')
-    return `${action} ${source}${requestor === undefined ? '' : `  by ${userText(requestor.username, names)}`}`;
+  if (type === 'lifecycle') {
+    const author = authorOf(requestor, names);
+    return `${action} ${source}${author === '' ? '' : `  by ${author}`}`;
+  }
   const text = type === 'operation' ? [rest['description'], rest['status']] : [rest['level'], rest['message']];
   return text.filter((word) => typeof word === 'string').join(': ');
 }
