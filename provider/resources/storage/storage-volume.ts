@@ -143,6 +143,8 @@ async function planConfig({ planned, client, differs, add }: PlanHook<typeof att
   for (const problem of problemsIn(problems, 'config', ['config'])) add(problem);
 }
 
+const inProject = (link: Link, project: string): Link => ({ ...link, client: link.client.inProject(project) });
+
 export const storageVolume = gantryResource({
   typeName: 'gantry_storage_volume',
   doc: 'A custom volume: storage that containers mount and that survives them.',
@@ -178,11 +180,12 @@ export const storageVolume = gantryResource({
     await planPlace(hook);
     const [before, after] = [prior?.source ?? null, planned.source];
     if (prior === null || before === null || after === null || isUnknown(after)) return;
-    if (nonEmpty(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
     const path = (name: string): string => volumePath({ pool: nonEmpty(before.pool) ?? prior.pool, name });
     const owner = { attribute: 'source', before: before.name, after: after.name, path };
     if (after.name === before.name) return;
-    if (await isOtherOwner(client, owner)) replace(at('source'));
+    const project = nonEmpty(before.project);
+    const there = project === null || client === undefined ? client : inProject(client, project);
+    if (await isOtherOwner(there, owner)) replace(at('source'));
     else {
       const detail = `The volume in source does not exist yet, so it may be the new name of ${before.name}: the state takes the new source, and nothing else changes. To create the volume again, use terraform apply -replace.`;
       add(warning(`The volume ${prior.name} stays as it is`, detail));
