@@ -1,7 +1,7 @@
 // Files on a server that keeps mode and owner of existing files: some are removed first, some changes are refused, some reads are repeated.
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeFileSpec } from '../../provider/resources/container/container-files.ts';
 import { replacingFiles } from '../../provider/resources/container/replace-files.ts';
 import { ClientError } from '../../server/client/client-error.ts';
@@ -46,6 +46,19 @@ function server(failures = 0): { readonly files: Files; readonly done: string[] 
 }
 const content = (): Readable => Readable.from(['x']);
 
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** The result, with all pauses skipped. */
+async function waited<T>(running: Promise<T>): Promise<T> {
+  running.catch(() => undefined);
+  for (let pause = 0; pause < 10; pause += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(2000);
+  }
+  return running;
+}
+
 describe('files on a server that keeps modes', () => {
   test('A file is removed before it is written with another mode or owner, and not otherwise', async () => {
     const { files, done } = server();
@@ -68,19 +81,19 @@ describe('files on a server that keeps modes', () => {
   });
 
   test('A file is read again when the connection to the file helper breaks, a limited number of times', async () => {
-    expect(await server(3).files.read('/data')).toMatchObject({ type: 'directory' });
-    await expect(server(9).files.read('/data')).rejects.toThrow('forkfile');
+    expect(await waited(server(3).files.read('/data'))).toMatchObject({ type: 'directory' });
+    await expect(waited(server(9).files.read('/data'))).rejects.toThrow('forkfile');
   });
 
   test('A file, a directory or a link is written again as a whole when that connection breaks', async () => {
     const { signal } = new AbortController();
     const spec = { content: 'all of it', source: null, mode: '0644', uid: 0, gid: 0 };
     const written = server(3);
-    await writeFileSpec(written.files, '/new', spec, signal);
+    await waited(writeFileSpec(written.files, '/new', spec, signal));
     expect(written.done).toEqual(['write /new: all of it']);
     const [directory, link] = [server(3), server(3)];
-    await directory.files.makeDirectory('/new', {});
-    await link.files.makeSymlink('/new', '/target');
+    await waited(directory.files.makeDirectory('/new', {}));
+    await waited(link.files.makeSymlink('/new', '/target'));
     expect([directory.done, link.done]).toEqual([['directory /new'], ['symlink /new']]);
   });
 });

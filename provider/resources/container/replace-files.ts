@@ -35,19 +35,20 @@ async function lookAt(files: Files, path: string, signal: AbortSignal | undefine
   return entry;
 }
 
-const attempts = 5;
-const againMs = 200;
+/** Some nine seconds in all. */
+const pausesMs = [200, 400, 800, 1600, 2000, 2000, 2000];
 
 /** LXD's file helper sometimes drops a connection while a container starts or another client uses it. `call` has to begin from the start. */
 export async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (const pauseMs of pausesMs) {
     try {
       return await call();
     } catch (error) {
-      if (!isRefused(error, 'fileHelper') || attempt >= attempts) throw error;
-      await pause(againMs, signal);
+      if (!isRefused(error, 'fileHelper')) throw error;
+      await pause(pauseMs, signal);
     }
   }
+  return call();
 }
 
 const names = ['mode', 'uid', 'gid'] as const;
