@@ -83,7 +83,7 @@ const groups: readonly VerbGroup[] = [
   works('profile', 'add assign copy create delete edit get list remove rename set show unset'),
   works('profile device', 'add get list remove set show unset'),
   works('project', 'create delete edit get info list rename set show switch unset'),
-  works('storage', 'create delete edit get info list set show unset', 'drivers dir and btrfs'),
+  works('storage', 'create delete edit get info list set show unset', 'the drivers of [storage](storage.md)'),
   works('storage volume', 'attach attach-profile delete detach detach-profile'),
   works('storage volume', 'copy', '`--refresh` is refused'),
   works('storage volume', 'edit get list move rename restore set show snapshot unset'),

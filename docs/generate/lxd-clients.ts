@@ -62,7 +62,11 @@ export const clientRows: readonly ClientRow[] = [
     ),
     works('`networks`', 'networks network_rename', '`rename` of this release makes a second network, as on LXD'),
     works('`profiles`', 'profiles'),
-    works('`storage_pools`, their resources and volumes', 'storage_pools storage_volumes', 'drivers dir and btrfs'),
+    works(
+      '`storage_pools`, their resources and volumes',
+      'storage_pools storage_volumes',
+      'the drivers of [storage](storage.md)',
+    ),
     works('`operations`', 'operations'),
     works(
       '`events`',

@@ -36,7 +36,7 @@ export function dotEnv(folder: string, read: ReadText): DotEnv {
   for (const { name, value } of lines) {
     if (value === undefined) continue;
     const text = resolved(value);
-    const why = refusal(text);
+    const why = refusal(text) ?? (/[\r\n]/.test(text) ? 'has several lines' : undefined);
     if (why === undefined) values.set(name, text);
     else problems.add(`${name} of .env ${why}: it is left out`);
   }

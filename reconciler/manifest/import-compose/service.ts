@@ -87,6 +87,13 @@ function environmentOf(file: ComposeFile, service: string, given: Json | undefin
       });
   return Object.fromEntries(
     pairs.flatMap(([name, value]) => {
+      if (/[\r\n]/.test(asText(value))) {
+        file.note(
+          path,
+          `services.${service}: ${name} does not move: its value has several lines, which no variable of a container can have: write it as a file (files:)`,
+        );
+        return [];
+      }
       if (value !== null) {
         if (/\$\{[A-Za-z_][A-Za-z0-9_]*:?\+/.test(asText(value)))
           file.note(path, `services.${service}: the value of ${name} has \${...:+...}, which stays as it is written`);

@@ -131,6 +131,18 @@ describe('env_file', () => {
     ]);
   });
 
+  test('a value of several lines is named: variables of containers have one', () => {
+    const { environment, notes } = imported(
+      service('    env_file: a.env\n    environment: { KEY: "one\\ntwo", ONE: "1" }\n'),
+      { 'a.env': 'CERT="one\\ntwo"\nA=1\n' },
+    );
+    expect(environment('web')).toEqual({ A: '1', ONE: '1' });
+    expect(notes).toEqual([
+      expect.stringMatching(/^5: services\.web: CERT does not move: its value has several lines/),
+      expect.stringMatching(/^5: services\.web: KEY does not move: its value has several lines/),
+    ]);
+  });
+
   test('values that double each other stay bounded', () => {
     const doubled = Array.from({ length: 60 }, (_, index) => `A${index + 1}=$A${index}$A${index}`);
     const { environment } = imported(service('    env_file: a.env\n'), {
@@ -201,6 +213,12 @@ describe('.env', () => {
     expect(all).toMatch(/TAG is a variable of \.env: its value is written where it stands/);
     expect(all).toMatch(/HOME is a variable of the shell: its default, or nothing, is written in \.env/);
     expect(all).toMatch(/LOST takes its value from the shell/);
+  });
+
+  test('a value of several lines is left out, and a plan asks for the variable', () => {
+    const { vars, notes } = imported(service('    environment: { KEY: $KEY }\n'), { '.env': 'KEY="one\\ntwo"' });
+    expect(vars).toEqual({ KEY: null });
+    expect(notes.join('\n')).toContain('KEY of .env has several lines: it is left out');
   });
 
   test('a name alone in a list of environment takes its value', () => {
