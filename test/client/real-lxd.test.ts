@@ -109,6 +109,11 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
       const ended = await cli(['exec', '--host', host(), ...words], { piped: '' });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('end\r\n') });
       expect(await exec('gtx', '--', 'no-such-program')).toMatchObject({ code: 127 });
+      expect(await cli(['logs', 'gtx', '--host', host()])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/gtx: the server has no log of its console \(.*\): gantry logs gtx --log list/),
+      });
       // Its metrics, of disks too: gantryd has the same ones, each of the same type and with the same labels.
       expect(await exec('gtx', '--', 'sh', '-c', 'dd if=/dev/zero of=/f bs=1M count=4 && sync')).toMatchObject({
         code: 0,

@@ -376,6 +376,10 @@ describe('an unknown verb', () => {
     ['remove', 'gantry delete'],
     ['bash', 'gantry shell'],
     ['inspect', 'gantry info'],
+    ['monitor', 'gantry events'],
+    ['warning', 'gantry doctor'],
+    ['compose', 'gantry import compose'],
+    ['drain', 'gantry cluster evacuate'],
     ['delte', 'gantry delete'],
     ['lisst', 'gantry list'],
   ])('%s is answered with the verb that does it', async (word, meant) => {

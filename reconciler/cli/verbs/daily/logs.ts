@@ -52,6 +52,12 @@ async function readLog(client: Client, name: string, log: string | undefined, si
   const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
     // Names that are none of a log are a bad request.
     const isNoLog = isNotFound(error) || (error instanceof ClientError && error.status === 400);
+    // LXD fails instead of returning nothing when a container has written nothing yet.
+    if (log === undefined && error instanceof ClientError && error.status === 500)
+      throw commandError(
+        `container/${name}: the server has no log of its console (${error.message}): gantry logs ${name} --log list shows the others`,
+        error,
+      );
     if (log === undefined || !isNoLog) return refuseMissing('container', name)(error);
     await client.get('container', name, signal).catch(refuseMissing('container', name));
     throw commandError(
