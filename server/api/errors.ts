@@ -1,6 +1,7 @@
 // The table of every error the API answers with, and the only place where HTTP statuses are decided (spec part 7).
 import type { Problem } from './problem.ts';
 import { namesText } from './text/names-text.ts';
+import { userText } from './project/user-text.ts';
 
 interface ErrorRow {
   /** Spec part 7 allows no others. */
@@ -102,7 +103,7 @@ export const errors = {
       details: [{ path: 'name', message: rule }],
     }),
   inUse: (kind: string, name: string, users: readonly string[]) =>
-    new AppError('inUse', `The ${kind} ${name} is in use by ${namesText(users)}`),
+    new AppError('inUse', `The ${kind} ${name} is in use by ${namesText(users.map(userText))}`),
   running: (name: string, what: string) =>
     new AppError('running', `The container ${name} is running: stop it before ${what}`),
   alreadyTrusted: (fingerprint: string) =>
