@@ -77,21 +77,21 @@ function countLines(text: string): LineCounter {
   return lines;
 }
 
-const entry = /([\w.$-]+)(["']?\s*:\s+)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s{["'][^\n]*)/g;
+const entry = /([\w.$-]+)(["']?\s*:\s+)("(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|[^\s{["'][^\n]*)/g;
 
 /**
  * Lines are shown unchanged, except for values with a secret key. The mask is as long as the value, so that marks below the line
  * stay aligned.
  */
 export function masked(line: string): string {
-  const isFlow = /[{[]/.test(line);
   let from = 0;
   let out = '';
   for (entry.lastIndex = 0; ;) {
     const match = entry.exec(line);
     if (match === null) return out + line.slice(from);
     const [whole, key = '', , rest = ''] = match;
-    // Plain text ends at a comma only within braces.
+    // Plain text ends at a comma or brace only within braces, which open before its key: a value has braces, too.
+    const isFlow = /[{[]/.test(line.slice(0, match.index));
     const value = isFlow && !/^["']/.test(rest) ? (/^[^,}\]]*/.exec(rest)?.[0] ?? rest) : rest;
     const start = match.index + whole.length - rest.length;
     out += line.slice(from, start) + (isSecret(['config', key], value) ? '*'.repeat(value.length) : value);

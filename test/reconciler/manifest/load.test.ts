@@ -489,6 +489,9 @@ target: 0123456789ab
 
 test.each([
   ['environment.DB_PASSWORD: a, b: c', 'environment.DB_PASSWORD: *******'],
+  ['environment.DB_PASSWORD: a{b},c]d', 'environment.DB_PASSWORD: ********'],
+  [`environment.X_TOKEN: 'it''s'`, 'environment.X_TOKEN: *******'],
+  ['  environment.DB_PASSWORD: ${NAME}x', '  environment.DB_PASSWORD: ********'],
   ['  { environment.API_KEY: abc, user.a: x }', '  { environment.API_KEY: ***, user.a: x }'],
   [`config: {environment.X_TOKEN: "a,b}", b: 'c'}`, `config: {environment.X_TOKEN: ******, b: 'c'}`],
   ['user.a: plain', 'user.a: plain'],
