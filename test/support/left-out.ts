@@ -10,6 +10,8 @@ export const longRuns: readonly string[] = [
   'test/e2e/cluster/healing-lxc.test.ts',
   // Three stock LXD servers as a cluster; cluster-members.test.ts has one, adopt-cluster.test.ts volumes of one name.
   'test/e2e/documents/stock-cluster.test.ts',
+  // The same for Terraform; terraform/stock-lxd.test.ts has a cluster of one, terraform/cluster/places.test.ts one of gantryd.
+  'test/e2e/terraform/cluster/stock-lxd.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
   'test/server/membership/etcd/rolling.test.ts',
   // `npm run faults -- cluster` has all of it and more.

@@ -19,7 +19,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/examples/teams.test.ts',
   'test/e2e/moving/from-lxd.test.ts',
   'test/e2e/controller/vault-hooks.test.ts',
-  'test/e2e/terraform/cluster-places.test.ts',
+  'test/e2e/terraform/cluster/places.test.ts',
   'test/e2e/documents/odd-values.test.ts',
   'test/server/operations/sagas.test.ts',
   'test/packaging/docs-site.test.ts',

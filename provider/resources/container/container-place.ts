@@ -7,7 +7,7 @@ import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts
 import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
-import { isUnknown, unknownValue } from '../../framework/value.ts';
+import { equalValues, isUnknown, unknownValue, type Value } from '../../framework/value.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { isAt, isAway, membersFor, targetProblem } from '../shared/placement.ts';
 import { hasUnknownOutcome, perform } from '../shared/write.ts';
@@ -25,8 +25,8 @@ export async function planTarget(hook: PlanHook<ContainerAttributes, Link>): Pro
   const members = await membersFor(client, 'containers');
   const location = prior?.location ?? '';
   if (prior !== null && isAt(target, location, members)) {
-    // The target of an import is equivalent, so nothing changes.
-    if (isImported && nonEmpty(prior.target) !== null) planned.target = prior.target;
+    // The target of an import is equivalent, so nothing changes. Another change takes the written one into the state.
+    if (isImported && nonEmpty(prior.target) !== null && isOnlyTarget(hook, prior)) planned.target = prior.target;
     return false;
   }
   if (prior !== null && isAway((await client.client.get('container', prior.name)).metadata.config)) return false;
@@ -36,6 +36,15 @@ export async function planTarget(hook: PlanHook<ContainerAttributes, Link>): Pro
   planned.location = unknownValue;
   return true;
 }
+
+/** Whether the plan changes nothing else. What an apply fills in differs only because of the target. */
+const isOnlyTarget = ({ config, planned }: PlanHook<ContainerAttributes, Link>, prior: ContainerState): boolean =>
+  (Object.keys(prior) as (keyof ContainerState)[]).every(
+    (name) =>
+      name === 'target' ||
+      (config[name] === null && isUnknown(planned[name])) ||
+      equalValues(prior[name] as Value, planned[name] as Value),
+  );
 
 /** The target of a container that has to move; undefined when it is where it should be. */
 export async function moveTarget(

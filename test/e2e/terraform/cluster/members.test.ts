@@ -1,10 +1,10 @@
 // Terraform over a cluster: objects of all members and of single ones, imports, and a member that goes away.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestMember } from '../../support/cluster/members.ts';
-import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/until.ts';
-import { terraformOverCluster, type TerraformOverCluster } from '../../support/terraform/over-cluster.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import type { TestMember } from '../../../support/cluster/members.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/until.ts';
+import { terraformOverCluster, type TerraformOverCluster } from '../../../support/terraform/over-cluster.ts';
+import { terraformMissing, type Terraform } from '../../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('Terraform over a cluster') ?? etcdMissing();
 
