@@ -2,12 +2,10 @@
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { dollarsDoubled } from './env-lines.ts';
-import { valueOf } from './substitute.ts';
+import { substitute, valueOf } from './substitute.ts';
 
 const name = '[A-Za-z_][A-Za-z0-9_]*';
 const wholeName = new RegExp(`^${name}$`);
-/** A variable inside the default of another one. */
-const nested = new RegExp(String.raw`(\$\{${name}:?-[^{}]*)(?<!\$)\$(?:\{(${name})(?::?-([^{}]*))?\}|(${name}))`, 'g');
 /** `$$`, `$NAME` or `${NAME...}` without braces inside. */
 const variable = new RegExp(String.raw`\$\$|\$(${name})|\$\{(${name})(?:(:?[-?+])([^{}]*))?\}`, 'g');
 /** Values of `.env` are written in places up to this length together. */
@@ -102,20 +100,21 @@ export class Interpolation {
     });
   }
 
-  /** The innermost of nested variables gets its value, its default, or nothing: manifests do not nest them. */
+  /** Variables in the default of another one get their value, their default, or nothing: manifests do not nest them. */
   #inner(text: string): string {
-    const next = text.replaceAll(
-      nested,
-      (_, before: string, braced: string | undefined, word: string | undefined, bare = '') => {
-        const found = braced ?? bare;
-        const value = this.#valueInPlace(found);
-        if (value !== undefined && !/[{}]/.test(value))
-          return `${before}${value === '' && word !== undefined ? word : value}`;
-        (word === undefined ? this.emptied : this.replaced).add(found);
-        return `${before}${word ?? ''}`;
-      },
+    return substitute(text, Infinity, ({ name: outer, sign, word, whole }) =>
+      sign.endsWith('-') ? `\${${outer}${sign}${this.#flat(word)}}` : whole,
     );
-    return next === text ? text : this.#inner(next);
+  }
+
+  #flat(text: string): string {
+    return substitute(text, Infinity, ({ name: found, sign, word, whole }) => {
+      if (sign !== '' && !sign.endsWith('-')) return whole;
+      const value = this.#valueInPlace(found);
+      if (value !== undefined && !/[{}]/.test(value)) return value === '' ? this.#flat(word) : value;
+      (sign === '' ? this.emptied : this.replaced).add(found);
+      return this.#flat(word);
+    });
   }
 
   #valueInPlace(found: string): string | undefined {

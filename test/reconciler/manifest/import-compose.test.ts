@@ -55,6 +55,15 @@ test('a variable without a default inside the default of another one leaves noth
   expect(emptied.map(({ text }) => text.split(' ', 1)[0])).toEqual(['B', 'D']);
 });
 
+test('many variables in the default of another one are read at once', () => {
+  const many = '$B'.repeat(60_000);
+  const { documents } = importCompose(
+    `services: { web: { image: debian:12, environment: { A: "\${A:-x${many}-y}" } } }`,
+    '/',
+  );
+  expect(documents[0]).toEqual({ kind: 'vars', vars: { A: 'x-y' } });
+});
+
 test('each part of a key that is not converted is listed', () => {
   const { notes } = importCompose(
     `services:
