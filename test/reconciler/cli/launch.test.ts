@@ -73,7 +73,7 @@ describe('launch', () => {
     'a container of a remote image runs, on the only pool where no profile names one',
     async () => {
       await daemon.call('POST', '/1.0/storage-pools', { name: 'only', driver: 'dir' });
-      const made = await ok(daemon, 'launch', 'near:busy/1', 'web', '-c', 'user.a=1');
+      const made = await ok(daemon, 'launch', 'near:busy/1', 'container/web', '-c', 'user.a=1');
       expect(made).toMatchObject({ stdout: 'container/web started\n' });
       expect(made.stderr).toContain('no network card');
       const web = (await daemon.get('/1.0/containers/web')) as Record<string, Record<string, unknown>>;

@@ -4,8 +4,7 @@ import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { commandError } from '../../errors/usage-error.ts';
-import { parsePairs } from '../../flags/parse-values.ts';
-import { refuseServerInName } from '../../flags/server-in-name.ts';
+import { parseContainer, parsePairs } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
@@ -15,11 +14,11 @@ import { refuseMissing } from '../../errors/missing-object.ts';
 
 type Devices = NonNullable<ContainerCreate['devices']>;
 
-export const launch: Run<LaunchOptions> = async (context, [word = '', given]) => {
+export const launch: Run<LaunchOptions> = async (context, [word = '', address]) => {
   const { options, stop } = context;
   const image = parseImageWord(word, await readRemotes(context.io.env));
   const config = parsePairs('--config', options.config);
-  refuseServerInName(given ?? '');
+  const given = address === undefined ? undefined : parseContainer(address, 'gantry launch');
   await withClient(context, async (client) => {
     const profiles = options.profile ?? ['default'];
     const body: ContainerCreate = {
