@@ -102,6 +102,17 @@ test('a container depends on no service that the file lacks', () => {
   ]);
 });
 
+test('a folder stands for the compose file in it, as docker compose finds it', async () => {
+  const folder = tempFolder('gicf-');
+  const none = await cli(['import', 'compose', folder]);
+  expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('has no compose.yaml, compose.yml')]);
+  const service = (name: string): string => `services: { ${name}: { image: 'debian:12' } }\n`;
+  writeFileSync(join(folder, 'docker-compose.yml'), service('old'));
+  expect((await cli(['import', 'compose', folder])).stdout).toContain('name: old\n');
+  writeFileSync(join(folder, 'compose.yml'), service('web'));
+  expect((await cli(['import', 'compose', folder])).stdout).toContain('name: web\n');
+});
+
 test('the result can be planned, and overwrites no file', async () => {
   const folder = tempFolder('gic-');
   const out = join(folder, 'stack.yaml');

@@ -1,6 +1,6 @@
 // `gantry import compose FILE`: writes manifests, and lists each part that cannot be converted, with its line.
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { stringify } from 'yaml';
 import { importCompose } from '../../../manifest/import-compose/import-compose.ts';
@@ -10,7 +10,11 @@ import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
 import { readSmallText } from './read-small-text.ts';
 
-export const importComposeFile: Run<ImportComposeOptions> = async (context, [file = '']) => {
+/** In the order of docker compose. */
+const usualNames = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml'];
+
+export const importComposeFile: Run<ImportComposeOptions> = async (context, [given = '.']) => {
+  const file = await composeFileAt(given);
   const { output, force, ...parts } = context.options;
   const text =
     file === '-'
@@ -31,3 +35,16 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [fil
       },
     );
 };
+
+/** The path itself, or the compose file in it. */
+async function composeFileAt(path: string): Promise<string> {
+  if (path === '-' || (await kindOf(path)) !== 'folder') return path;
+  for (const file of usualNames.map((name) => join(path, name))) if ((await kindOf(file)) === 'file') return file;
+  throw usageError(`${path} has no ${usualNames.join(', ')}: name the compose file`);
+}
+
+const kindOf = (path: string): Promise<'folder' | 'file' | undefined> =>
+  stat(path).then(
+    (found) => (found.isDirectory() ? 'folder' : 'file'),
+    () => undefined,
+  );

@@ -6,7 +6,7 @@ export const importCompose = verb(
   'import compose',
   'write manifests for the services of a compose file, and list what is not converted',
   {
-    args: [['<file>', 'the compose file; - for stdin']],
+    args: [['[file]', 'the compose file, or its folder (default: this one); - for stdin']],
     flags: {
       pool: text('--pool <name>', 'storage pool of the volumes (default: default)'),
       profile: text('--profile <name>', 'profile of the containers, with their root disk (default: default)'),
