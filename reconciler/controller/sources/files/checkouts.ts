@@ -1,9 +1,14 @@
 // The folders with the files of revisions of one source, complete or absent.
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+
+/** How long a checkout stays after somebody asked for it, since its manifests may be read still. */
+const useMs = 600_000;
 
 export class Checkouts {
+  /** When each was asked for last, by name. */
+  readonly #used = new Map<string, number>();
   readonly #folder: string;
   readonly #suffix: string;
 
@@ -16,6 +21,8 @@ export class Checkouts {
   /** The folder of a revision when it is complete. */
   async find(revision: string): Promise<string | undefined> {
     const dir = this.#dirOf(revision);
+    // Before it is looked for: a deletion that begins now leaves it.
+    this.#used.set(basename(dir), performance.now());
     const found = await stat(dir).catch(() => undefined);
     return found?.isDirectory() === true ? dir : undefined;
   }
@@ -52,13 +59,19 @@ export class Checkouts {
     }
   }
 
-  /** Deletes all other checkouts, and drafts of interrupted processes. */
+  /** Deletes all other checkouts that are not in use, and drafts of interrupted processes. None may be made meanwhile. */
   async keepOnly(revisions: ReadonlySet<string>): Promise<void> {
     const kept = new Set([...revisions].map((revision) => this.#nameOf(revision)));
     const names = await readdir(this.#folder).catch(() => []);
-    for (const name of names) {
-      if (!kept.has(name)) await rm(join(this.#folder, name), { recursive: true, force: true });
-    }
+    for (const [name, atMs] of this.#used) if (performance.now() - atMs > useMs) this.#used.delete(name);
+    for (const name of names) if (!kept.has(name) && !this.#used.has(name)) await this.#delete(name);
+  }
+
+  /** Takes its name away first: a checkout that has its name is whole. */
+  async #delete(name: string): Promise<void> {
+    const doomed = join(this.#folder, `.gone-${randomBytes(6).toString('hex')}`);
+    await rename(join(this.#folder, name), doomed);
+    await rm(doomed, { recursive: true, force: true });
   }
 
   readonly #nameOf = (revision: string): string => `${revision.replace(/[^0-9A-Za-z]/g, '-')}-${this.#suffix}`;

@@ -52,6 +52,7 @@ export function withoutHistory(
         throw sourceErrors.notFound(`${what} has ${found.revision} now, and no copy of ${revision} was kept`);
       return { dir };
     },
-    keepOnly: (revisions) => checkouts.keepOnly(revisions),
+    // A draft of a check at work would lose files.
+    keepOnly: (revisions) => action('the deletion of old files', undefined, () => checkouts.keepOnly(revisions)),
   };
 }

@@ -129,7 +129,7 @@ export function openOciSource(name: string, settings: OciSettings, context: Sour
       if (dir === undefined) throw sourceErrors.notFound(`${what} has no files of ${revision}`);
       return { dir };
     },
-    keepOnly: (revisions) => checkouts.keepOnly(revisions),
+    keepOnly: (revisions) => action('the deletion of old files', undefined, () => checkouts.keepOnly(revisions)),
   };
 }
 

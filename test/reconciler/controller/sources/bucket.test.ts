@@ -241,6 +241,20 @@ test.each([
   },
 );
 
+test('a check at work keeps its files while old checkouts are deleted', async () => {
+  objects.clear();
+  for (const name of ['a', 'b', 'c/d']) objects.set(`web/${name}.yaml`, `the file ${name}`);
+  const source = open();
+  const deletions: Promise<void>[] = [];
+  onGet = () => deletions.push(source.keepOnly(new Set()));
+  await source.check();
+  onGet = undefined;
+  await Promise.all(deletions);
+  const { revision } = await source.check();
+  const { dir } = await source.checkout(revision);
+  expect([readdirSync(dir).sort(), readdirSync(join(dir, 'c'))]).toEqual([['a.yaml', 'b.yaml', 'c'], ['d.yaml']]);
+});
+
 test('a user name without a password is refused at once, and the other way round', () => {
   expect(() => open({ credentials: { username: login.accessKey } })).toThrow('both username and passwordFile');
   expect(() => open({ credentials: { passwordFile: 'secret' } })).toThrow('both username and passwordFile');

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { DirectorySettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source } from '../../../../reconciler/controller/sources/source.ts';
@@ -49,6 +49,12 @@ test('kept revisions stay, others are reported as missing', async () => {
   const first = await site.check();
   writeFileSync(join(folder, 'site/web.yaml'), 'two');
   const second = await site.check();
+  await site.keepOnly(new Set([second.revision]));
+  expect((await site.checkout(first.revision)).dir).toContain('state/sources/site');
+  // Its manifests are read by now.
+  const later = performance.now() + 3_600_000;
+  vi.spyOn(performance, 'now').mockReturnValue(later);
+  onTestFinished(() => void vi.restoreAllMocks());
   await site.keepOnly(new Set([second.revision]));
   await expect(site.checkout(first.revision)).rejects.toMatchObject({ problem: 'not-found' });
   expect((await site.checkout(second.revision)).dir).toContain('state/sources/site');

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
 import type { Source, SourceProblem } from '../../../../reconciler/controller/sources/source.ts';
@@ -120,6 +120,9 @@ describe('a git source', () => {
     const second = repository.commit({ 'a.yaml': '2' });
     await site.check();
     const [old, current] = [(await site.checkout(first)).dir, (await site.checkout(second)).dir];
+    const later = performance.now() + 3_600_000;
+    vi.spyOn(performance, 'now').mockReturnValue(later);
+    onTestFinished(() => void vi.restoreAllMocks());
     await site.keepOnly(new Set([second]));
     expect([existsSync(old), existsSync(current)]).toEqual([false, true]);
   });
