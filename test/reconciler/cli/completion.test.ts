@@ -44,7 +44,14 @@ esac
 `;
   writeFileSync(join(dir, 'bin', 'gantry'), stub);
   chmodSync(join(dir, 'bin', 'gantry'), 0o755);
-  env = { PATH: `${join(dir, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: dir, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
+  env = {
+    PATH: `${join(dir, 'bin')}:${process.env['PATH'] ?? ''}`,
+    HOME: dir,
+    // A shell that ends late would write into the folder while it is removed.
+    HISTFILE: '/dev/null',
+    TERM: 'dumb',
+    LC_ALL: 'C.UTF-8',
+  };
   for (const shell of ['bash', 'zsh', 'fish'])
     writeFileSync(join(dir, `gantry.${shell}`), (await cli(['completion', shell])).stdout);
 });
