@@ -4,7 +4,7 @@ import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import { dialectOf } from '../../../server/client/client.ts';
 import type { Change } from '../../core/documents/change.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
-import { mapOf } from '../../core/documents/json-values.ts';
+import { asText, mapOf } from '../../core/documents/json-values.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
@@ -41,6 +41,11 @@ export async function createOnMembers(
   }
   context.onProgress('creating it on all members');
   await send(mapOf(body['config']));
+  const [name, description] = [asText(body['name']), asText(body['description'])];
+  if (description === '') return;
+  // LXD ignores the description of a creation.
+  const described = { description } as unknown as Partial<KindTypes[KindName]['put']>;
+  await sendAndWait(context, () => context.client.patch(kind, name, described, {}, signal), signal);
 }
 
 export const isOfMember = ({ segments }: Change): boolean => segments[0] === 'member_overrides';
@@ -64,19 +69,20 @@ export async function readMembers(
   return members;
 }
 
-/** The ETag of the object on the member. */
+/** The ETag of the object on the member, and its description, which a change has to repeat: LXD would remove it. */
 async function readMember(
   { client }: StepContext,
   step: UpdateStep,
   { target, edits }: MemberEdits,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ readonly etag: string | undefined; readonly repeated: { readonly description?: string } }> {
   const { metadata, etag } = await client.get(step.kind, step.name, signal, target).catch(staleIfGone);
   refuseStale(
     { member_overrides: { [target]: (metadata as { readonly config?: object }).config } },
     { ...step, edits },
   );
-  return etag;
+  const { description }: { readonly description?: string } = metadata as object;
+  return { etag, repeated: description === undefined ? {} : { description } };
 }
 
 export async function updateMembers(
@@ -96,9 +102,9 @@ async function updateMember(
 ): Promise<void> {
   const { target, edits } = member;
   const config = Object.fromEntries(edits.map(({ segments, after }) => [segments[2] ?? '', after ?? ''] as const));
-  const body = { config } as unknown as Partial<KindTypes[KindName]['put']>;
   for (let attempt = 1; ; attempt += 1) {
-    const ifMatch = await readMember(context, step, member, signal);
+    const { etag: ifMatch, repeated } = await readMember(context, step, member, signal);
+    const body = { config, ...repeated } as unknown as Partial<KindTypes[KindName]['put']>;
     const write = { target, ...(ifMatch === undefined ? {} : { ifMatch }) };
     try {
       await sendAndWait(context, () => context.client.patch(step.kind, step.name, body, write, signal), signal);

@@ -31,9 +31,9 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
 
   const source = join(folder.dir, 'pool2');
   const pool = (from = source): string =>
-    `kind: storage_pool\nname: fast\ndriver: dir\nmember_overrides: { lxd2: { config: { source: ${from} } } }\n`;
+    `kind: storage_pool\nname: fast\ndescription: ours\ndriver: dir\nmember_overrides: { lxd2: { config: { source: ${from} } } }\n`;
   const network = (more = ''): string =>
-    `kind: network\nname: gtsc0\nconfig: { ipv4.address: none, ipv6.address: none }\n${more}`;
+    `kind: network\nname: gtsc0\ndescription: ours\nconfig: { ipv4.address: none, ipv6.address: none }\n${more}`;
   const profile =
     'kind: profile\nname: small\nconfig: { limits.memory: 64MiB }\ndevices: { root: { type: disk, path: /, pool: fast }, eth0: { type: nic, network: gtsc0 } }\n';
   const volume = (target = 'lxd3'): string =>

@@ -8,11 +8,16 @@ import { updateObject } from '../../../reconciler/engine/steps/update.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 
 type Config = Record<string, string>;
+interface Patch {
+  readonly config: Config;
+  readonly description?: string;
+}
 
 /** One object of a cluster, with the config of its members. */
 class ClusterObject {
   config: Config = { 'limits.memory': '1GiB' };
   location = 'm1';
+  description: string | undefined;
   readonly members: Record<string, Config> = { m1: { key: 'a' }, m2: { key: 'a' } };
   readonly writes: string[] = [];
   /** Called before each write takes effect. */
@@ -20,7 +25,8 @@ class ClusterObject {
 
   #read(target?: string) {
     const config = { ...this.config, ...(target === undefined ? {} : this.members[target]) };
-    return { status: 200, metadata: { config, location: this.location }, etag: JSON.stringify(config) };
+    const described = this.description === undefined ? {} : { description: this.description };
+    return { status: 200, metadata: { config, location: this.location, ...described }, etag: JSON.stringify(config) };
   }
 
   #write(what: string, effect: () => void, write: { target?: string; ifMatch?: string } = {}) {
@@ -32,13 +38,19 @@ class ClusterObject {
     return { status: 200, metadata: {} };
   }
 
+  /** A description that is left out is removed, as LXD does. */
+  #patch({ config, description }: Patch, target: string): void {
+    Object.assign(this.members[target] ?? {}, config);
+    this.description = description;
+  }
+
   get context(): StepContext {
     const client = {
       get: async (_kind: unknown, _name: unknown, _signal: unknown, target?: string) => this.#read(target),
       put: async (_kind: unknown, _name: unknown, body: { config: Config }, write: object) =>
         this.#write('put', () => (this.config = body.config), write),
-      patch: async (_kind: unknown, _name: unknown, { config }: { config: Config }, write: { target: string }) =>
-        this.#write(`patch ${write.target}`, () => Object.assign(this.members[write.target] ?? {}, config), write),
+      patch: async (_kind: unknown, _name: unknown, body: Patch, write: { target: string }) =>
+        this.#write(`patch ${write.target}`, () => this.#patch(body, write.target), write),
       http: {
         send: async ({ query }: { query: { target: string } }) =>
           this.#write(`move to ${query.target}`, () => (this.location = query.target)),
@@ -79,6 +91,13 @@ test.each([
   const object = new ClusterObject();
   await update(object, step(kind, ...edits));
   expect(object.writes.join()).toBe(writes);
+});
+
+test('an update of a member keeps the description of the object', async () => {
+  const object = new ClusterObject();
+  object.description = 'mine';
+  await update(object, step('network', ofMember('m1')));
+  expect(object).toMatchObject({ description: 'mine', members: { m1: { key: 'b' } } });
 });
 
 test('an update writes to no member when someone changed the key of one since the plan', async () => {
