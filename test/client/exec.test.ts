@@ -202,6 +202,13 @@ describe('the command line', () => {
     );
   });
 
+  test('-it, -e, -u and -w mean what they mean to docker', async () => {
+    const command = ['sh', '-c', 'tty; echo $A; pwd'];
+    const run = await cli(['exec', '-it', '-e', 'A=1', '-u', '0', '-w', '/tmp', 'c1', ...command], { env: host() });
+    expect(run).toMatchObject({ code: 0, stdout: '/dev/pts/0\r\n1\r\n/tmp\r\n' });
+    expect((await cli(['exec', 'c1', '-i', '--', 'echo', '-it'], { env: host() })).stdout).toBe('-it\n');
+  });
+
   // Before the session exists, while it opens, while the command runs.
   test.each([0, 5, 20, 200])('an interrupt after %i ms ends the command', async (afterMs) => {
     const run = await cli(['exec', 'c1', '--', 'sleep', '600'], {

@@ -58,7 +58,7 @@ describe('power', () => {
     expect((await ok(['start', 'container/own'])).stdout).toBe('container/own started\n');
     expect((await ok(['restart', 'own'])).stdout).toBe('container/own restarted\n');
     expect((await ok(['pause', 'own'])).code).toBe(0);
-    expect(await ok(['stop', 'own'])).toMatchObject({ stdout: 'container/own stopped\n', stderr: '' });
+    expect(await ok(['stop', '-t', '20', 'own'])).toMatchObject({ stdout: 'container/own stopped\n', stderr: '' });
     expect((await ok(['stop', 'own'])).stdout).toBe('container/own is stopped already\n');
     expect(await statusOf('own')).toBe('Stopped');
   });

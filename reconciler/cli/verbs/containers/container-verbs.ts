@@ -11,9 +11,11 @@ export const exec = verb('exec', 'run a command in a container: gantry exec NAME
     tty: toggle('-t, --tty', 'allocate a terminal (default: when this program has one)', {
       opposite: toggle('-T, --no-tty', 'use pipes'),
     }),
-    env: list('--env <name=value>', 'set an environment variable of the command; may be repeated'),
-    cwd: text('--cwd <dir>', 'working directory of the command'),
-    user: text('--user <id>', 'user id in the container (default 0)'),
+    // People type -it by habit: input always goes to the command.
+    interactive: toggle('-i, --interactive', 'has no effect', { isHidden: true }),
+    env: list('-e, --env <name=value>', 'set an environment variable of the command; may be repeated'),
+    cwd: text('-w, --cwd <dir>', 'working directory of the command'),
+    user: text('-u, --user <id>', 'user id in the container (default 0)'),
     group: text('--group <id>', 'group id in the container (default 0)'),
   },
   examples: ['gantry exec web1 systemctl status nginx', 'gantry exec web1 --user 1000 -- id'],

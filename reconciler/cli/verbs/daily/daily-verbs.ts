@@ -10,7 +10,7 @@ const powerFlags = { ...hostFlags, ...hostSelectorFlag };
 const stopFlags = {
   ...powerFlags,
   force: toggle('-f, --force', 'kill its processes instead of asking them to end'),
-  grace: text('--grace <duration>', 'fail when it has not ended by itself after this long (default 30s)'),
+  grace: text('-t, --grace <duration>', 'fail when it has not ended by itself after this long (default 30s)'),
 };
 
 export const launch = verb('launch', 'make a container of an image and start it: gantry launch images:debian/12 web', {
