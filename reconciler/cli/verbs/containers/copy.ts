@@ -29,6 +29,7 @@ async function copyOrMove(
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],
 ): Promise<void> {
+  refuseFiles(name, target);
   refuseServerInName(name);
   refuseServerInName(target, '--target-host');
   if (target.includes('/')) throw usageError(`${target} cannot be the name of a copy: give one as the second argument`);
@@ -50,6 +51,18 @@ async function copyOrMove(
       context.cancel,
     );
   });
+}
+
+const inContainer = /^[^/:]+:\//;
+
+/** docker and kubectl copy files with `cp`. */
+function refuseFiles(from: string, to: string): void {
+  const path = (word: string): string => word.replace(':', '');
+  if (inContainer.test(from))
+    throw usageError(
+      `this copies containers; for files: gantry file pull ${path(from)} ${to === from ? 'LOCAL' : path(to)}`,
+    );
+  if (inContainer.test(to)) throw usageError(`this copies containers; for files: gantry file push ${from} ${path(to)}`);
 }
 
 /** The requests of a copy also answer 404 for a pool or a member that is missing. */

@@ -43,6 +43,11 @@ test('a colon before a path is left out', async () => {
   expect(await refusal('file', 'pull', 'web:/etc/hosts', '-')).toContain('write web/etc/hosts');
 });
 
+test('cp of docker and kubectl is answered with the verbs for files', async () => {
+  expect(await refusal('cp', 'a.conf', 'web:/etc/')).toContain('gantry file push a.conf web/etc/');
+  expect(await refusal('cp', 'web:/etc/hosts', '.')).toContain('gantry file pull web/etc/hosts .');
+});
+
 test('a colon elsewhere in a word stays', async () => {
   const { stderr } = await cli(['delete', 'image_alias/images:debian', '--host', 'unix:///nowhere/unix.socket']);
   expect(stderr).not.toContain('colon');
