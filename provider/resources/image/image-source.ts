@@ -82,6 +82,9 @@ export function remoteSource(source: ImageSource): ImageCreate['source'] {
   }
 }
 
+const madeLater =
+  'Relative paths start at the directory in which Terraform runs. If the same apply makes the file, take its path from an attribute that is known only after apply.';
+
 /** The fingerprint of a split image is the hash of metadata and root file system concatenated. */
 export async function fingerprintOf({ file, metadata }: ImageSource): Promise<string> {
   const hash = createHash('sha256');
@@ -91,7 +94,10 @@ export async function fingerprintOf({ file, metadata }: ImageSource): Promise<st
       for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
     } catch (error) {
       const why = reasonOf(error);
-      throw new DiagnosticError([failure(`Cannot read the image file ${path}`, `${why}.`, at('source'))], error);
+      throw new DiagnosticError(
+        [failure(`Cannot read the image file ${path}`, `${why}. ${madeLater}`, at('source'))],
+        error,
+      );
     }
   }
   return hash.digest('hex');

@@ -111,6 +111,8 @@ resource "gantry_image_alias" "a" {
 }
 `;
     };
+    terraform.write(text('one.tar.gz').replace('terraform_data.built.output', '"gone.tar.gz"'));
+    expect(await terraform.fails('plan')).toContain('take its path from an attribute that is known only after apply');
     const alias = async (): Promise<unknown> => (await daemon.get('/1.0/images/aliases/built')).target;
     terraform.write(text('one.tar.gz'));
     await terraform.settle();
