@@ -1,4 +1,5 @@
 // The contents of the store in memory: the daemon's records, those of other members, and the revision reached.
+import { isDeepStrictEqual } from 'node:util';
 import type { Rev, StoreEvent, StoreRecord } from '../store/store.ts';
 import { decodeDocument } from './codec.ts';
 import { Collection, type Collections, type Entry } from './collection.ts';
@@ -164,8 +165,10 @@ export class Contents {
     const collection = this.collections[kind] as unknown as Collection<K>;
     const before = collection.get(name);
     if ((before?.modRev ?? 0) >= modRev) return;
-    collection.accept(name, { name, document: decodeDocument(kind, name, value), createRev, modRev });
-    this.#notifyShared(kind, name, before === undefined);
+    const document = decodeDocument(kind, name, value);
+    collection.accept(name, { name, document, createRev, modRev });
+    // Records are also rewritten as they are, with another key of the cluster.
+    if (!isDeepStrictEqual(before?.document, document)) this.#notifyShared(kind, name, before === undefined);
   }
 
   #seeDeleted(kind: Kind, name: string, rev: Rev): void {

@@ -32,6 +32,26 @@ test('puts and deletes of others appear in the view', async () => {
   expect(troubles).toEqual([]);
 });
 
+test('a record that others rewrite as it is notifies no listener, and can be changed afterwards', async () => {
+  const store = openMemoryStore();
+  await store.txn([], [{ put: '/profiles/a', value: profile('one') }]);
+  const records = await Records.open(store);
+  const stop = new AbortController();
+  const following = records.follow(stop.signal, () => {});
+  const seen: string[] = [];
+  records.onShared((kind, name) => seen.push(`${kind} ${name}`));
+  await store.txn([], [{ put: '/profiles/a', value: profile('one') }]);
+  await store.txn([], [{ put: '/profiles/b', value: profile('two') }]);
+  await until(() => records.profiles.has('b'));
+  expect(seen).toEqual(['profiles b']);
+  await records.commit((changes) =>
+    changes.put('profiles', 'a', { v: 1, description: 'own', config: {}, devices: {} }),
+  );
+  expect(records.profiles.get('a')?.document.description).toBe('own');
+  stop.abort();
+  await following;
+});
+
 test('a view that is behind the history reads everything again', async () => {
   const store = openMemoryStore({ maxRevisions: 1 });
   await store.txn(
