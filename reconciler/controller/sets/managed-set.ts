@@ -211,6 +211,7 @@ export class ManagedSet {
 
   lookAll(): void {
     for (const host of this.hosts) host.look();
+    this.#parts.rollouts.wake();
   }
 
   /** Hosts that wait for another set compare again. */

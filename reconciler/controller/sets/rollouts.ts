@@ -43,8 +43,8 @@ export interface RolloutDeps {
   readonly isUnchecked?: (revision: string) => boolean;
   /** Stores it. */
   readonly noteUnchecked?: (revision: string, isUnchecked: boolean) => void;
-  /** Resolves when this controller is the active one, or when `overtaken` fires. */
-  readonly untilActive?: (overtaken: AbortSignal) => Promise<void>;
+  /** False while another controller is the active one; `wake` follows when this one becomes it. */
+  readonly isActive?: () => boolean;
   /** Called when all hosts have the revision. */
   readonly onGood: (revision: string) => void;
   readonly onError: (message: string) => void;
@@ -76,8 +76,8 @@ export class Rollouts {
     return this.#isStopped;
   }
 
-  /** The status of a host changed. */
-  hostChanged(): void {
+  /** The status of a host changed, or this controller became the active one. */
+  wake(): void {
     this.#changed();
   }
 
@@ -167,7 +167,8 @@ export class Rollouts {
 
   /** Another controller that is active meanwhile runs the hooks and takes revisions back. */
   async #isOvertaken(overtaken: AbortSignal): Promise<boolean> {
-    if (!overtaken.aborted) await this.#deps.untilActive?.(overtaken);
+    while (!overtaken.aborted && this.#deps.isActive?.() === false)
+      await new Promise<void>((resolve) => (this.#changed = resolve));
     return overtaken.aborted;
   }
 

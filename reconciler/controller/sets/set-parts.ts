@@ -1,6 +1,5 @@
 // Makes the parts of one set and connects them.
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
@@ -125,7 +124,7 @@ export class SetParts {
       noteUnchecked: (revision, isUnchecked) => {
         if (config.rollout.checks.length > 0) this.#noteUnchecked(isUnchecked ? revision : undefined);
       },
-      untilActive: (overtaken) => untilActive(deps.isActive, overtaken),
+      isActive: deps.isActive,
       appliedText: (host) => this.stored.state.hosts[host]?.text,
       noteGiven: (hosts, revision) =>
         void this.stored.noteGiven(hosts, revision).catch((error: unknown) => this.logNotStored(error)),
@@ -161,7 +160,7 @@ export class SetParts {
 
   /** Its state, which others see, has changed. */
   stateChanged(): void {
-    this.rollouts.hostChanged();
+    this.rollouts.wake();
     this.#set.changed();
     this.reports.status(() => this.#set.status);
   }
@@ -236,14 +235,6 @@ export class SetParts {
     const hosts = { ...all, [host]: withEarlier(applied, all[host], sinceMs) };
     void this.stored.change({ hosts }).catch((error: unknown) => this.logNotStored(error));
   }
-}
-
-const activePauseMs = 200;
-
-async function untilActive(isActive: () => boolean, overtaken: AbortSignal): Promise<void> {
-  // A controller that ends does not wait for it.
-  while (!isActive() && !overtaken.aborted)
-    await pause(activePauseMs, undefined, { signal: overtaken, ref: false }).catch(() => undefined);
 }
 
 /** A set that leaves runs no hooks. */

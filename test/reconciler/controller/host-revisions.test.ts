@@ -199,7 +199,7 @@ class World {
         const applied = { revision, text: loaded.text, at: '' };
         const hosts = { ...this.#stored.state.hosts, [host.name]: applied };
         if (one.isGood) void this.#stored.change({ hosts }).catch(ignored);
-        this.#rollouts.hostChanged();
+        this.#rollouts.wake();
       }
     }
   }

@@ -183,7 +183,6 @@ test('a revision that passed its checks is not checked again', async () => {
 
 test('a controller that is no longer the active one takes nothing back and runs no hooks', async () => {
   const hooks: string[] = [];
-  let activate: (() => void) | undefined;
   let isActive = true;
   const { rollouts, state } = restarted({
     appliedText: () => undefined,
@@ -192,17 +191,15 @@ test('a controller that is no longer the active one takes nothing back and runs 
       isActive = false;
       return 'too slow';
     },
-    untilActive: async () => {
-      if (!isActive) await new Promise<void>((resolve) => (activate = resolve));
-    },
+    isActive: () => isActive,
     onFailure: async ({ revision }) => void hooks.push(revision),
   });
   rollouts.start('r1', loaded, start);
-  await until(() => activate !== undefined);
+  await until(() => !isActive);
   await turn();
   expect([hooks, state.withdrawn, rollouts.isStopped]).toEqual([[], [], false]);
   isActive = true;
-  activate?.();
+  rollouts.wake();
   await until(() => state.withdrawn.length > 0);
   expect(hooks).toEqual(['r1']);
 });

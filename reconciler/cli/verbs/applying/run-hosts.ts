@@ -133,7 +133,7 @@ export class RunHosts {
   }
 
   #stateChanged(): void {
-    this.#rollouts.hostChanged();
+    this.#rollouts.wake();
     if (!this.#deps.isFleet || this.#deps.context.options.keepGoing === true) return;
     const given = this.#batches.slice(0, this.#at).flatMap(({ hosts }) => hosts.map(({ name }) => name));
     const later = this.#batches.slice(this.#at).flatMap(({ hosts }) => hosts.map(({ name }) => name));
