@@ -49,9 +49,9 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
       devices: root('fast'),
     });
     const refused = await one?.call('DELETE', '/1.0/storage-pools/fast');
-    expect([refused?.status, refused?.bytes.toString()]).toEqual([
+    expect([refused?.status, refused?.metadata.message]).toEqual([
       400,
-      expect.stringContaining('/1.0/containers/user'),
+      'The storage pool fast is in use by container user',
     ]);
     await one?.ok('DELETE', '/1.0/containers/user');
     expect((await one?.call('DELETE', '/1.0/storage-pools/fast'))?.status).toBe(200);

@@ -158,7 +158,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     const refused = await move(used, 'blue');
     expect([refused.status, refused.metadata.message]).toEqual([
       400,
-      expect.stringContaining(`/1.0/containers/m${used}?project=red`),
+      `The storage volume ${pool}/${used} is in use by container m${used}`,
     ]);
     expect((await move(taken, 'blue')).status).toBe(409);
     expect((await move(taken, 'nowhere')).status).toBe(404);
