@@ -1,6 +1,7 @@
 // Decides about containers with an outdated image: finds the image of the lock file or alias, and whether to rebuild or recreate
 // them from it. The engine carries it out.
 import type { Container } from '../../../server/api/container/container.ts';
+import { fnv1a } from '../../../server/api/text/fnv1a.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { mapOf, textOf } from '../documents/json-values.ts';
 import { isNote, notePrefix } from '../ownership/owner-records.ts';
@@ -60,12 +61,7 @@ const maxName = 63;
 export const asideName = (name: string): string =>
   name.length + asideEnd.length <= maxName ? `${name}${asideEnd}` : `${name.slice(0, 43)}-${digestOf(name)}${asideEnd}`;
 
-/** FNV-1a. */
-function digestOf(text: string): string {
-  let digest = 0x81_1c_9d_c5;
-  for (const letter of text) digest = Math.imul(digest ^ (letter.codePointAt(0) ?? 0), 0x01_00_01_93) >>> 0;
-  return digest.toString(16).padStart(8, '0');
-}
+const digestOf = (text: string): string => fnv1a(text).toString(16).padStart(8, '0');
 
 /** The container that was renamed, or was about to be, for a successor of this name. */
 export function asideFor(

@@ -1,4 +1,5 @@
 // Decides which addresses a client of a simulated network gets; pure, the same input gives the same answer.
+import { fnv1a } from '../../api/text/fnv1a.ts';
 import { containsIp, eui64Address, formatIp, parseIp, type IpRange } from '../../api/text/ip.ts';
 import { isServableName } from './dnsmasq/format.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
@@ -98,7 +99,7 @@ function firstFree(
 ): string | undefined {
   const sizes = ranges.map((range) => range.last.value - range.first.value + 1n);
   const total = sizes.reduce((sum, size) => sum + size, 0n);
-  const start = hash(hwaddr);
+  const start = BigInt(fnv1a(hwaddr));
   const limit = total < BigInt(taken.size) + 1n ? total : BigInt(taken.size) + 1n;
   for (let step = 0n; step < limit; step++) {
     let index = (start + step) % total;
@@ -113,11 +114,4 @@ function firstFree(
     }
   }
   return undefined;
-}
-
-/** FNV-1a, 32 bits. */
-function hash(text: string): bigint {
-  let value = 0x811c9dc5;
-  for (const char of text) value = Math.imul(value ^ char.charCodeAt(0), 0x01000193) >>> 0;
-  return BigInt(value);
 }

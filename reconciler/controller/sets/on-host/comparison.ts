@@ -60,7 +60,7 @@ export class Comparison {
     this.asked = asked;
     const { documents } = target.loaded.loaded;
     const addresses = documents.map(({ address }) => address);
-    // Those of the set that no document declares any more are not deleted while they are suspended.
+    // A suspended object of the set is not deleted, also when no document declares it any more.
     const owned = asked.some(({ address }) => address !== undefined) ? ownedOf(observed, { set, hash: unhashed }) : [];
     const suspended = suspendedOn(asked, link.host.name, [...addresses, ...owned.map(({ address }) => address)]);
     this.suspended = suspended.objects;
