@@ -152,7 +152,8 @@ export function shapeCommands(
   // Traffic into the container leaves the host through the veth's host end.
   if (ingress !== undefined) tc.push(`qdisc replace dev ${nic.hostName} root ${bucket(ingress)}`);
   if (egress !== undefined) {
-    ip.push(`link add name ${ifb} alias ${mark} type ifb`, `link set dev ${ifb} up`);
+    // The kernel ignores an alias at the creation.
+    ip.push(`link add name ${ifb} type ifb`, `link set dev ${ifb} alias ${mark} up`);
     tc.push(
       `qdisc replace dev ${ifb} root ${bucket(egress)}`,
       `qdisc add dev ${nic.hostName} handle ffff: ingress`,

@@ -338,7 +338,7 @@ describe('commands for interfaces', () => {
     const both = shapeCommands({ ...veth, rates: { ingress: 20e6, egress: 10e6 } }, 'mark');
     const ifb = ifbName('veth1234');
     expect(ifb.length).toBeLessThanOrEqual(15);
-    expect(both.ip).toEqual([`link add name ${ifb} alias mark type ifb`, `link set dev ${ifb} up`]);
+    expect(both.ip).toEqual([`link add name ${ifb} type ifb`, `link set dev ${ifb} alias mark up`]);
     expect(both.tc[0]).toMatch(/^qdisc replace dev veth1234 root tbf rate 20000000bit burst 25000b/);
     expect(both.tc[3]).toContain(`mirred egress redirect dev ${ifb}`);
     expect(shapeCommands(veth, 'mark')).toEqual({ ip: [], tc: [] });

@@ -1,11 +1,13 @@
 // Proxy devices with real connections between host and container, device nodes that work, and what a killed daemon leaves behind.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { markOf } from '../../../../server/drivers/runtime/nic/plug.ts';
+import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
 import {
   call,
   createContainer,
@@ -28,14 +30,23 @@ const subnet = freeSubnet();
 const missing = await realRuntimeMissing();
 const text = (command: string, ...args: string[]): string => execFileSync(command, args, { encoding: 'utf8' });
 
-/** What gantryd makes for forwards, filters and limits on the host: names of links and tables. */
-const hostParts = (): readonly string[] => [
-  ...(text('ip', '-o', 'link').match(/\bgtifb\w+/g) ?? []),
-  ...(text('nft', 'list', 'tables').match(/\b(?:table bridge gantry(?:nic)?_\w+|gantry_proxy_\w+)/g) ?? []),
-];
-/** Other daemons of this host may have some, too. */
-const partsBefore = new Set(hostParts());
-const ownParts = (): readonly string[] => hostParts().filter((part) => !partsBefore.has(part));
+const aliasOf = (link: string): string => {
+  try {
+    return readFileSync(`/sys/class/net/${link}/ifalias`, 'utf8').trim();
+  } catch {
+    return ''; // Another daemon removed it meanwhile.
+  }
+};
+
+/** What gantryd makes for forwards, filters and limits on the host: names of links and tables. Those of other daemons carry other tags. */
+function ownParts({ dir }: TestDaemon): readonly string[] {
+  const tag = dirTag(join(dir, 'runtime'));
+  const links = readdirSync('/sys/class/net').filter(
+    (name) => name.startsWith('gtifb') && aliasOf(name) === markOf(tag),
+  );
+  const tables = new RegExp(`\\b(?:table bridge gantry(?:nic)?_${tag}|gantry_proxy_${dirTag(dir)}_\\w+)`, 'g');
+  return [...links, ...(text('nft', 'list', 'tables').match(tables) ?? [])];
+}
 
 const echoServers = `
 const net = require('node:net');
@@ -80,7 +91,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     server?.kill('SIGKILL');
     await leaveNothing(real);
     expect(text('ip', '-o', 'link')).not.toMatch(/gtye/);
-    expect(ownParts()).toEqual([]);
+    expect(ownParts(real)).toEqual([]);
   });
 
   const sh = async (script: string): Promise<{ code: number; out: string }> => {
@@ -211,7 +222,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect(text('nft', 'list', 'ruleset')).toContain(`dport 17111 dnat ip to ${subnet}.9:7000`);
     expect(await ask(17111, 'kernel', `${subnet}.1`)).toBe('kernel');
     await patch({ web: { type: 'none' } });
-    expect(ownParts().filter((part) => part.startsWith('gantry_proxy'))).toEqual([]);
+    expect(ownParts(real).filter((part) => part.startsWith('gantry_proxy'))).toEqual([]);
   });
 
   test('device nodes work, belong to whom they should, and come and go with the host’s', async () => {
@@ -324,7 +335,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
       });
       const count = (): number[] =>
         ['gtifb', 'table bridge', 'gantry_proxy'].map(
-          (kind) => new Set(ownParts().filter((part) => part.startsWith(kind))).size,
+          (kind) => new Set(ownParts(real).filter((part) => part.startsWith(kind))).size,
         );
       expect(count()).toEqual([1, 1, 1]);
       // It still runs: the next daemon finds it as it was.
@@ -352,9 +363,8 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   });
 
   async function pidOf(dir: string): Promise<number | undefined> {
-    const { createHash } = await import('node:crypto');
-    const tag = createHash('sha256').update(join(dir, 'runtime')).digest('hex').slice(0, 8);
-    const state = JSON.parse(await readFile(`/run/gantry/runtime-${tag}/c1/run.json`, 'utf8')) as { initPid: number };
+    const file = `/run/gantry/runtime-${dirTag(join(dir, 'runtime'))}/c1/run.json`;
+    const state = JSON.parse(await readFile(file, 'utf8')) as { initPid: number };
     return state.initPid;
   }
 
