@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTraces } from '../../../reconciler/controller/traces/open-traces.ts';
-import { RunTrace } from '../../../reconciler/controller/traces/run-trace.ts';
 import { cli } from '../../support/cli/io.ts';
 import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
 import { ancestors, startCollector, type CollectedSpan, type Collector } from '../../support/daemons/collector.ts';
@@ -218,18 +217,4 @@ test('gantry apply is a trace, inside the one that its environment names', async
   });
   expect(bad.code).not.toBe(0);
   expect(bad.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318, is "c:4318"');
-});
-
-test('an unreachable collector is reported once, and the exit does not wait for it', async () => {
-  const problems: string[] = [];
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  const tracing = await openTraces(undefined, env, (message) => problems.push(message));
-  if (tracing === undefined) throw new Error('nothing is traced');
-  const run = { id: 'r', set: 'web', kind: 'sync', revision: 'abc', by: 'ann' };
-  for (let round = 0; round < 3; round += 1) new RunTrace(tracing, run).ended('done', undefined);
-  const endsMs = Date.now() + 7000;
-  await tracing.close();
-  expect(Date.now()).toBeLessThan(endsMs);
-  await until(() => problems.length > 0, waitMs);
-  expect(problems).toEqual([expect.stringMatching(/^traces are not sent to 127\.0\.0\.1:9: /)]);
 });

@@ -1,7 +1,8 @@
 // Spans of a daemon: turning them on and off by config, the trace of a request, and that a collector never delays work.
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { channelOf, startExec } from '../../support/daemons/channels.ts';
 import { ancestors, startCollector, type CollectedSpan, type Collector } from '../../support/daemons/collector.ts';
@@ -139,27 +140,30 @@ test('an operation that fails is a failed span with its reason', async () => {
   expect(failed.status?.message).toContain('already stopped');
 });
 
-test('a silent or missing collector delays neither requests nor the end of the daemon', async () => {
-  const silent = createServer((socket) => void socket.on('error', () => {}));
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  for (const [url, rounds] of [
-    [silentUrl, 21],
-    ['http://127.0.0.1:9', 1],
-  ] as const) {
-    await set({ 'core.trace_endpoint': url });
-    const beganMs = Date.now();
+test('a collector that refuses, is missing or silent delays neither requests nor the end of the daemon', async () => {
+  const listening = async (server: Server): Promise<string> => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const refusing = await listening(createHttpServer((_request, response) => void response.writeHead(400).end()));
+  const silent = await listening(createServer((socket) => void socket.on('error', () => {})));
+  for (const [address, rounds] of [
+    [refusing, 1],
+    ['127.0.0.1:9', 1],
     // More spans than may wait.
+    [silent, 21],
+  ] as const) {
+    await set({ 'core.trace_endpoint': `http://${address}` });
+    const beganMs = Date.now();
     for (let round = 0; round < rounds; round += 1)
       await Promise.all(Array.from({ length: 100 }, () => daemon.call('GET', '/1.0/networks')));
     expect(Date.now() - beganMs).toBeLessThan(60_000);
   }
-  await until(() => daemon.logged.some((line) => line.includes('traces are not sent to 127.0.0.1:9')));
+  await until(() => daemon.logged.some((line) => line.includes(`traces are not sent to ${refusing}`)));
   const endsMs = Date.now() + 30_000;
   await daemon.stop();
   expect(Date.now()).toBeLessThan(endsMs);
-  silent.close();
   await daemon.restart();
   expect((await daemon.call('GET', '/1.0/networks')).status).toBe(200);
 });
