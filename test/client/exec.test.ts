@@ -1,12 +1,11 @@
 // Commands and consoles through the client and the command line, against the real daemon on the simulation.
-import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../../server/client/client.ts';
 import { detachable } from '../../reconciler/cli/verbs/containers/exec.ts';
 import { cli } from '../support/cli/io.ts';
 import { createContainer, makeSeeded, setState, type TestDaemon } from '../support/daemons/daemon.ts';
+import { startFakeDaemon } from '../support/fakes/http-daemon.ts';
 import { until } from '../support/until.ts';
 
 let daemon: TestDaemon;
@@ -64,28 +63,20 @@ describe('the client', () => {
     expect(out.text()).toBe('b\n7\n8\n/srv\n');
   });
 
-  test('a client that connects too late to a command says that it did, not that a connection failed', async () => {
-    const path = join(daemon.dir, 'slow.socket');
-    const slow = createServer((near) => {
-      near.once('data', (first: Buffer) => {
-        const far = connect(daemon.socketPath);
-        near.on('error', () => far.destroy());
-        far.on('error', () => near.destroy());
-        const [url] = /\/1\.0\/operations\/[^/]+(?=\/websocket)/.exec(first.toString()) ?? [];
-        const pass = (): void => {
-          far.write(first);
-          near.pipe(far).pipe(near);
-        };
-        if (url === undefined) pass();
-        else void daemon.wait(url).finally(pass);
-      });
-    }).listen(path);
-    const late = createClient(`unix://${path}`);
+  test('a client that connects too late to a command gives the reason of its end, not that a connection failed', async () => {
+    const fake = await startFakeDaemon({ events: false });
+    fake.routes['POST /1.0/containers/c1/exec'] = () => {
+      const operation = fake.newOperation({ metadata: { fds: { 0: 'a', 1: 'b', 2: 'c', control: 'd' } } });
+      const started = { ...operation };
+      fake.finish(operation, { status: 'Failure', status_code: 400, err: 'no client connected in time' });
+      return { async: started };
+    };
+    const late = createClient(fake.host);
     const { stream } = sink();
     const running = late.exec('c1', { command: shell('true'), stdout: stream, stderr: stream });
-    await expect(running).rejects.toThrow('The client did not connect to all of the channels 0, 1, 2 in 10000 ms');
+    await expect(running).rejects.toThrow('no client connected in time');
     await late.close();
-    slow.close();
+    await fake.stop();
   });
 
   test('a slow reader gets all of a large output', async () => {

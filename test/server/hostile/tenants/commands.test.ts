@@ -1,5 +1,6 @@
 // A tenant starts more commands than its project allows: its neighbours' commands still start.
 import { expect, test } from 'vitest';
+import { connectAll } from '../../../support/daemons/channels.ts';
 import type { Answer } from '../../../support/daemons/daemon.ts';
 import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
 
@@ -19,8 +20,7 @@ test('a project with limits.operations under way begins no further command, and 
   expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 403]);
   expect(asked[3]?.bytes.toString()).toContain('limits.operations');
   expect((await run('theirs', 'own')).status).toBe(202);
-  // Commands without a client end by themselves.
-  for (const { body } of asked.slice(0, 3)) await admin.wait(body.operation as string);
+  for (const answer of asked.slice(0, 3)) await (await connectAll(admin, answer)).ended;
   expect((await suite.host.tenant('POST', '/1.0/containers/own/exec?project=mine', command)).status).toBe(202);
 });
 
