@@ -1,4 +1,4 @@
-// Clocks that jump: leases, claims and pauses of the controller hold as long as they would with a clock that does not.
+// Leases, claims and pauses of the controller with clocks of the test: they hold as long when a clock jumps.
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { claimBy, claimIn, claimMs, othersClaim } from '../../../reconciler/controller/decide/set-claim.ts';
 import { claimantOf, HostClaim } from '../../../reconciler/controller/hosts/host-claim.ts';
@@ -33,30 +33,30 @@ const pass = async (ms: number): Promise<void> => {
 class FakeServer {
   config: Record<string, string> = {};
   isAway = false;
-  readonly link: HostLink;
+  readonly link = this.linkThat(() => this.isAway);
 
-  constructor() {
+  linkThat(isAway: () => boolean): HostLink {
     const answer = <T>(value: T): Promise<T> =>
-      this.isAway ? Promise.reject(new Error('no answer')) : Promise.resolve(value);
+      isAway() ? Promise.reject(new Error('no answer')) : Promise.resolve(value);
     const client = {
       server: () => answer({ metadata: { config: { ...this.config } } }),
       patchServer: ({ config }: { config: Record<string, string> }) => {
         const patched = Object.entries({ ...this.config, ...config }).filter(([, value]) => value !== '');
-        if (!this.isAway) this.config = Object.fromEntries(patched);
+        if (!isAway()) this.config = Object.fromEntries(patched);
         return answer({});
       },
       get: () => Promise.reject(new ClientError('notFound', 'not found', { status: 404 })),
     };
     const host = { name: 'h1', address: 'https://h1' };
-    this.link = { client, host, isOnline: true, status: { status: 'online' } } as unknown as HostLink;
+    return { client, host, isOnline: true, status: { status: 'online' } } as unknown as HostLink;
   }
 }
 
-function begun(server: FakeServer): Lease {
+function begun(...links: readonly HostLink[]): Lease {
   const end = new AbortController();
   const lease = new Lease({
     name: 'main',
-    links: [server.link],
+    links,
     nowMs: () => wallMs,
     steadyMs: steadyClock(
       () => wallMs,
@@ -71,7 +71,7 @@ function begun(server: FakeServer): Lease {
 
 test('a controller that reaches no host is not active after the time of its lock, although its clock was set back', async () => {
   const server = new FakeServer();
-  const lease = begun(server);
+  const lease = begun(server.link);
   await pass(1000);
   expect(lease.isActive).toBe(true);
   server.isAway = true;
@@ -84,11 +84,23 @@ test('the lock of a controller that is gone is taken after its time, although th
   const server = new FakeServer();
   const gone = { ...newLock('gone', startMs + hourMs, 9000), boot: 'another boot' };
   server.config = { [lockKey('controller-main')]: JSON.stringify(gone) };
-  const lease = begun(server);
+  const lease = begun(server.link);
   await pass(8000);
   expect([lease.isActive, lease.isTaken]).toEqual([false, true]);
   await pass(3000);
   expect(lease.isActive).toBe(true);
+});
+
+test('a lock that does not suffice is released for a controller that reaches more hosts', async () => {
+  const [near, ...far] = Array.from({ length: 3 }, () => new FakeServer());
+  if (near === undefined) throw new Error('there is no server');
+  const hasLock = ({ config }: FakeServer): boolean => lockKey('controller-main') in config;
+  const one = begun(near.link, ...far.map((server) => server.linkThat(() => true)));
+  await pass(1000);
+  expect([one.isActive, ...[near, ...far].map(hasLock)]).toEqual([false, true, false, false]);
+  const two = begun(near.link, ...far.map(({ link }) => link));
+  await pass(16_000);
+  expect([one.isActive, two.isActive, one.isTaken]).toEqual([false, true, true]);
 });
 
 test('a claim is renewed after the clock was set back, so that others do not take it for one of a wrong clock', async () => {
