@@ -97,19 +97,6 @@ resource "gantry_snapshot" "s" {
       },
     ],
     [
-      'terraform-lxd/lxd',
-      {
-        pool: 'lxd_storage_pool',
-        network: 'lxd_network',
-        profile: 'lxd_profile',
-        volume: 'lxd_volume',
-        box: 'lxd_container',
-        snapshot: 'lxd_snapshot',
-        image: 'lxd_cached_image',
-        holder: 'container_name',
-      },
-    ],
-    [
       'lxc/incus',
       {
         pool: 'incus_storage_pool',
@@ -275,26 +262,6 @@ moved {
     const { changes, output } = await terraform.plan('-refresh-only');
     expect(changes, output).toBe(false);
   });
-
-  test('A moved block from an unsupported type lists the supported types', async () => {
-    const { terraform } = world;
-    attachBeside(terraform, others);
-    const move = async (type: string, attributes: object, to: string, config: string): Promise<string> => {
-      const old = { type, name: 'x', attributes: { ...attributes } };
-      writeFileSync(join(terraform.dir, 'terraform.tfstate'), stateFile('terraform-lxd/lxd', [old]));
-      terraform.write(`${config}\nmoved {\n  from = ${type}.x\n  to = ${to}\n}\n`);
-      return terraform.fails('plan');
-    };
-    const profile = 'resource "gantry_profile" "x" {\n  name = "web"\n}';
-    const container = 'resource "gantry_container" "x" {\n  name = "web"\n}';
-    expect(await move('lxd_instance', { name: 'web' }, 'gantry_profile.x', profile)).toContain(
-      'A lxd_instance becomes a gantry_container',
-    );
-    const machine = { name: 'web', type: 'virtual-machine' };
-    expect(await move('lxd_instance', machine, 'gantry_container.x', container)).toContain(
-      '"web" is a virtual machine',
-    );
-  });
 });
 
 test('A state of another provider gives the remote and project of the object, and is refused without an identity', () => {
@@ -320,9 +287,30 @@ test('A state of another provider gives the remote and project of the object, an
     name: 'a',
     project: 'default',
   });
+  expect(from('lxd_container', 'gantry_container', { name: 'a' })).toEqual({ name: 'a' });
+  expect(from('lxd_snapshot', 'gantry_snapshot', { container_name: 'a', name: 's' })).toEqual({
+    container: 'a',
+    name: 's',
+  });
   for (const type of ['lxd_network_acl', 'incus_network_acl'])
     expect(from(type, 'gantry_network_acl', { name: 'wall' })).toEqual({ name: 'wall' });
-  expect(() => from('incus_image', 'gantry_image', { aliases: 'x' })).toThrow();
-  expect(() => from('incus_instance', 'gantry_container', { name: 'a' }, 'registry.terraform.io/x/other')).toThrow();
-  expect(() => from('lxd_volume', 'gantry_storage_volume', { pool: 'p', name: 'v', type: 'container' })).toThrow();
+  const saying = (detail: string) =>
+    expect.objectContaining({ diagnostics: [expect.objectContaining({ detail: expect.stringContaining(detail) })] });
+  for (const [refused, detail] of [
+    [() => from('incus_image', 'gantry_image', { aliases: 'x' }), 'Its state does not say fingerprint'],
+    [
+      () => from('incus_instance', 'gantry_container', { name: 'a' }, 'registry.terraform.io/x/other'),
+      'cannot be moved. These types of the providers lxd and incus can be moved: instance, container,',
+    ],
+    [
+      () => from('lxd_volume', 'gantry_storage_volume', { pool: 'p', name: 'v', type: 'container' }),
+      '"v" is a volume of type "container"',
+    ],
+    [() => from('lxd_instance', 'gantry_profile', { name: 'a' }), 'A lxd_instance becomes a gantry_container'],
+    [
+      () => from('lxd_instance', 'gantry_container', { name: 'a', type: 'virtual-machine' }),
+      '"a" is a virtual machine',
+    ],
+  ] as const)
+    expect(refused).toThrow(saying(detail));
 });
