@@ -221,8 +221,9 @@ export const containerAttributes = {
     sensitive: true,
   }),
   expanded_devices: shownTextMaps({
-    doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device.',
+    doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device. Sensitive, because it repeats `devices`.',
     computed: true,
+    sensitive: true,
   }),
 } as const;
 

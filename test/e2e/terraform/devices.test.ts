@@ -43,7 +43,8 @@ ${fastPool}resource "gantry_container" "c" {
   ${more}
 }
 output "devices" {
-  value = gantry_container.c.expanded_devices
+  value     = gantry_container.c.expanded_devices
+  sensitive = true
 }
 `;
   const device = (label: string, port: number, more = ''): string => `

@@ -4,14 +4,15 @@ import { gantryProvider } from '../../../provider/gantry.ts';
 
 const { resources } = gantryProvider({ env: {}, log() {} });
 
-test('Every copy of a config in a state is sensitive', () => {
+test('Every copy of config or devices in a state is sensitive', () => {
   const copies = resources.flatMap(({ typeName, attributes }) =>
     Object.entries(attributes)
-      .filter(([name, { computed }]) => computed === true && name.endsWith('_config'))
+      .filter(([name, { computed }]) => computed === true && /_(?:config|devices)$/.test(name))
       .map(([name, { sensitive }]) => [`${typeName}.${name}`, sensitive]),
   );
   expect(copies).toEqual([
     ['gantry_container.expanded_config', true],
+    ['gantry_container.expanded_devices', true],
     ['gantry_network.effective_config', true],
     ['gantry_project.effective_config', true],
     ['gantry_storage_pool.effective_config', true],
