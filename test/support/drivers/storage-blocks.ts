@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile, readFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
+import { commands as fileSystemCommands } from '../../../server/drivers/storage/blocks/commands.ts';
 import { BlockTrees } from '../../../server/drivers/storage/blocks/blocks.ts';
 import type { BlockStore, BlockVolume } from '../../../server/drivers/storage/blocks/store.ts';
 import { DriverError } from '../../../server/drivers/driver-error.ts';
@@ -74,19 +75,11 @@ export function fileBlocks(dir: string, clones: boolean): FileBlocks {
       await writeFile(`${fileOf(pool, id)}.id`, id);
       await exec(['truncate', `--size=${store.rounded(pool, bytes)}`, fileOf(pool, id)]);
     },
-    async clone(pool, from, to) {
+    async clone(pool, from, to, mountedAt) {
       store.broken('clone');
       const [source, target] = [fileOf(pool, from), fileOf(pool, to)];
-      const loop = await loopOf(source);
-      const mounted =
-        loop === undefined ? '' : (await exec(['findmnt', '-rno', 'TARGET', loop], { okCodes: [0, 1] })).stdout;
-      const path = mounted.split('\n')[0] ?? '';
-      if (path !== '') await exec(['sh', '-c', 'sync -f "$1"; fsfreeze --freeze "$1" || true', 'sh', path]);
-      try {
-        await exec(['cp', '--sparse=always', source, `${target}.new`]);
-      } finally {
-        if (path !== '') await exec(['sh', '-c', 'fsfreeze --unfreeze "$1" || true', 'sh', path]);
-      }
+      const copy = ['cp', '--sparse=always', source, `${target}.new`];
+      await exec(mountedAt === undefined ? copy : fileSystemCommands.atRest(mountedAt, copy));
       await writeFile(`${target}.id`, to);
       await rename(`${target}.new`, target);
     },

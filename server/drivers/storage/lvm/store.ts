@@ -72,8 +72,10 @@ export const lvmStore: BlockStore = {
         : commands.makeThin(group, thin, name, size, tagsFor(id));
     await runLvm(command, `cannot make a volume of ${size} bytes in the volume group ${group}`);
   },
-  async clone(pool, from, to) {
+  async clone(pool, from, to, mountedAt) {
     const [group, name] = place(pool, to);
+    // The kernel writes out ext4 and xfs before their device is copied. It does not know the file system btrfs of a device.
+    if (mountedAt !== undefined) await exec(['sync', '-f', '--', mountedAt], { timeoutMs: longMs });
     await runLvm(commands.snapshot(group, logicalName(from), name, tagsFor(to)), `cannot make a snapshot of ${from}`);
   },
   async rename(pool, from, to) {
