@@ -124,7 +124,10 @@ test.skipIf(etcdMissing() !== undefined)(
   async () => {
     const pair = await makeCluster(2, 'own', (name) => (name === 'm2' ? { etcdPath: '/none/etcd' } : {}));
     try {
-      const [first] = pair.members;
+      const [first, second] = pair.members;
+      await until(() => second?.logged.some((line) => line.includes('/none/etcd')) === true);
+      // Members publish their warnings with a changed threshold, and every 15 s.
+      await first?.call('PATCH', '/1.0', { config: { 'cluster.offline_threshold': '30' } });
       await until(async () =>
         String(await first?.get('/1.0/cluster/members/m2').then(({ message }) => message)).includes('/none/etcd'),
       );
@@ -134,6 +137,8 @@ test.skipIf(etcdMissing() !== undefined)(
       expect(await first?.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
       expect((await first?.call('POST', '/1.0/profiles', { name: 'x' }))?.status).toBe(200);
     } finally {
+      // The only etcd is that of the first member.
+      await pair.members[1]?.stop();
       await pair.cleanUp();
     }
   },

@@ -33,7 +33,10 @@ export async function makeCluster(
   const etcd = etcdMembers === 'own' ? undefined : await startEtcd({ members: etcdMembers });
   const members: TestMember[] = [];
   const cleanUp = async (): Promise<void> => {
-    for (const member of members) await member.cleanUp().catch(() => {});
+    const end = (member: TestMember): Promise<void> => member.cleanUp().catch(() => {});
+    // One after the other, the last one would wait for etcds of those that have ended.
+    if (etcd === undefined) await Promise.all(members.map(end));
+    else for (const member of members) await end(member);
     await etcd?.stop();
   };
   const host = async (name: string, isFirst: boolean): Promise<TestMember> => {
