@@ -33,21 +33,15 @@ const first = async (text: string, more: Partial<LoadInput> = {}) => {
 describe('other files in a folder', () => {
   const compose = 'services:\n  web:\n    image: nginx\n';
 
-  test('a folder is read without the compose file that its manifests were imported from', async () => {
+  test('a folder is read without files for --var-file, and without the compose file that its manifests were imported from', async () => {
     put('compose.yaml', compose);
     put('docker-compose.override.yml', compose);
     const alone = await loadManifests({ paths: [folder] });
     expect(problems(alone).join()).toMatch(/holds no manifest beside .*gantry import compose .* writes one/);
     put('stack.yaml', 'kind: profile\nname: web\n');
+    put('prod.vars.yaml', 'SIZE: 2\n');
     const both = await loadManifests({ paths: [folder] });
     expect([problems(both), both.documents.length]).toEqual([[], 1]);
-  });
-
-  test('a folder is read without the files for --var-file', async () => {
-    put('prod.vars.yaml', 'SIZE: 2\n');
-    put('stack.yaml', 'kind: profile\nname: web\n');
-    const loaded = await loadManifests({ paths: [folder] });
-    expect([problems(loaded), loaded.documents.length]).toEqual([[], 1]);
   });
 
   test('a manifest of that name is read, and a compose file that is named is refused with the verb for it', async () => {

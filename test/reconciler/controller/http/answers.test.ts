@@ -482,12 +482,7 @@ test('an answer may take longer than a connection may be idle', async () => {
     return preview(...request);
   };
   const own = await started({ controller, patienceMs: 100 });
-  const reply = await own.ask('/api/v1/sets/web/preview', {
-    method: 'POST',
-    token: tokens.operate,
-    body: { ref: 'main' },
-  });
-  expect(reply.status).toBe(200);
+  expect((await own.ask('/api/v1/sets/web/preview', { ...operate, body: { ref: 'main' } })).status).toBe(200);
 });
 
 test('a client that sends its request slowly is given up, and others are answered meanwhile', async () => {
