@@ -3,9 +3,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const longRuns: readonly string[] = [
-  // Forms a cluster whose members run etcds, of which one ends and one leaves. examples/cluster.test.ts and recover.test.ts form such
-  // clusters too; leave.test.ts leaves one with another store.
-  'test/e2e/cluster/own-etcd.test.ts',
   // Members frozen on real containers, with real time limits; healing.test.ts has it on the simulation, guard.test.ts with real control groups.
   'test/e2e/cluster/healing-lxc.test.ts',
   // Three stock LXD servers as a cluster; cluster-members.test.ts has one, adopt-cluster.test.ts volumes of one name.
@@ -14,8 +11,6 @@ export const longRuns: readonly string[] = [
   'test/e2e/terraform/cluster/stock-lxd.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
   'test/server/membership/etcd/rolling.test.ts',
-  // `npm run faults -- cluster` has all of it and more.
-  'test/server/membership/store-faults.test.ts',
   // A real debootstrap takes minutes; first-container.test.ts has the rest of gantry init, systemd-guest.test.ts a Debian that boots.
   'test/e2e/examples/first-debian.test.ts',
   // A cluster of Ceph and the suite of all drivers on it take a quarter of an hour; blocks.test.ts has what volumes with file systems share.
@@ -33,12 +28,9 @@ export const longRuns: readonly string[] = [
   'test/e2e/controller/hook-kills.test.ts',
   // Kills of the member that takes a host in; join-killed.test.ts has those of the host.
   'test/e2e/kill/accepting-member.test.ts',
-  // `npm run faults -- power-cut`, and power cuts of whole machines in `npm run hosts`.
-  'test/server/durability/power-cut.test.ts',
   // Durations of verbs, which mean something on a quiet machine only.
   'test/e2e/process/controller-verbs.test.ts',
-  // Figures of the page; `npm run bench` has them.
-  'test/reconciler/web/speed.test.ts',
+  // Screenshots of the documentation; views.test.ts has what the page shows.
   'test/reconciler/web/screenshots.test.ts',
 ];
 

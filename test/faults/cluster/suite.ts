@@ -30,7 +30,7 @@ async function runClusterFaults(context: FaultContext): Promise<readonly Figures
 const healingRounds = ({ rounds }: FaultContext): number => Math.ceil(rounds / 5);
 
 /** Several writers of one store, without daemons. */
-export async function runStoreFaults(context: FaultContext): Promise<readonly Figures[]> {
+async function runStoreFaults(context: FaultContext): Promise<readonly Figures[]> {
   const names = wanted(context, 'store', storeFaultNames);
   if (names.length === 0) return [];
   const world = await openStoreWorld();
@@ -43,7 +43,7 @@ export async function runStoreFaults(context: FaultContext): Promise<readonly Fi
 }
 
 /** Three daemons and their etcd. */
-export async function runMemberFaults(context: FaultContext): Promise<readonly Figures[]> {
+async function runMemberFaults(context: FaultContext): Promise<readonly Figures[]> {
   const names = wanted(context, 'members', memberFaultNames);
   if (names.length === 0) return [];
   const world = await threeMembers({ runtime: 'sim', gantryd: context.gantryd });

@@ -30,14 +30,14 @@ const groups: readonly (readonly Writer[])[] = [
 const writers = groups.flat();
 const diskBytes = 1024 * 1024 * 1024;
 /** The kernel writes data older than 30 s by itself: a disk is used for some seconds only. */
-const maxCutsOfDisk = 3;
+const cutsOfDisk = 3;
 const longestWaitMs = 1500;
 
 export const powerCutSuite: FaultSuite = {
   doc: 'cuts the power of the disk while clients write',
   rounds: 100,
   missing: () => Promise.resolve(loopDeviceMissing()),
-  run: (context) => runPowerCuts(context),
+  run: runPowerCuts,
 };
 
 interface Tally {
@@ -46,8 +46,7 @@ interface Tally {
   readonly lost: string[];
 }
 
-/** `cutsOfDisk`: cuts per disk before the next group of writers begins. */
-export async function runPowerCuts(context: FaultContext, cutsOfDisk = maxCutsOfDisk): Promise<readonly Figures[]> {
+async function runPowerCuts(context: FaultContext): Promise<readonly Figures[]> {
   const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { rounds: 0, acknowledged: 0, lost: [] }]));
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {
     context.signal.throwIfAborted();

@@ -1,4 +1,7 @@
 // Every view of the page in both themes, wide and on a phone: it shows its data, axe finds nothing, nothing sticks out.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
 import { isLongRun } from '../../support/left-out.ts';
@@ -56,6 +59,17 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
   let harness: PageHarness;
   beforeAll(async () => (harness = await PageHarness.start()));
   afterAll(() => harness?.end());
+
+  test('the files that a browser loads are below 300 KB, and the terminal is not part of the start', () => {
+    const assets = readdirSync(join(harness.folder, 'assets'));
+    const sizeOf = (names: readonly string[]): number =>
+      names.reduce((sum, name) => sum + gzipSync(readFileSync(join(harness.folder, 'assets', name))).length, 0);
+    expect(sizeOf(assets)).toBeLessThan(300_000);
+    const start = assets.filter((name) => !name.startsWith('terminal'));
+    expect(start.length).toBeLessThan(assets.length);
+    expect(sizeOf(start)).toBeLessThan(60_000);
+    expect(readFileSync(join(harness.folder, 'index.html'), 'utf8')).not.toMatch(/https?:|<style|<script>/);
+  });
 
   test.each(looks)('are legible and accessible, $look', async ({ theme, width }) => {
     const server = await harness.serve(smallWorld());

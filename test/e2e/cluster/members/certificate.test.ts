@@ -2,7 +2,7 @@
 // join later. A removed member cannot get back in with a copy of its files, neither at the other members nor at their etcds.
 import { execFile } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
@@ -217,6 +217,7 @@ describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', { t
       expect((await one.call('POST', '/1.0/profiles', { name: 'after' })).status).toBeLessThan(300);
       expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/after');
       expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
+      await until(() => !existsSync(join(three.dir, 'cluster', 'etcd')));
     });
 
     test('can no longer reach an etcd with a copy of its files, which had full access before', async () => {
