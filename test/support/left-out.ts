@@ -11,6 +11,8 @@ export const longRuns: readonly string[] = [
   'test/e2e/terraform/cluster/stock-lxd.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
   'test/server/membership/etcd/rolling.test.ts',
+  // The hosts of cluster tests, and clocks and disks for faults; three-hosts.test.ts uses the hosts, `npm run faults` all of them.
+  'test/server/membership/hosts.test.ts',
   // A real debootstrap takes minutes; first-container.test.ts has the rest of gantry init, systemd-guest.test.ts a Debian that boots.
   'test/e2e/examples/first-debian.test.ts',
   // A cluster of Ceph and the suite of all drivers on it take a quarter of an hour; blocks.test.ts has what volumes with file systems share.
