@@ -3,6 +3,7 @@
 import { rivalsOf } from '../clashes/containers.ts';
 import { expectedContainers } from '../clashes/expected-containers.ts';
 import type { Address, Document } from '../documents/document.ts';
+import { behind } from '../graph/waves.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Guard, ResourceChange, Step } from '../plan/plan.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -41,12 +42,12 @@ export class DataHold {
     };
   }
 
-  /** Ids of the steps that the deletion comes after. */
-  stepsBefore(one: Document): readonly string[] {
-    if (!holdsData(one) || this.#plan.steps.length === 0) return noIds;
+  /** Ids of the steps that the deletion comes after. `ordered`: those before it by waves and depends_on. */
+  stepsBefore(one: Document, ordered: readonly string[]): readonly string[] {
+    if (!holdsData(one) || this.#plan.steps.length === 0) return ordered;
     const rivals = this.#rivalsOf(one);
-    if (rivals === undefined) return this.#last();
-    // These cannot start before it is gone.
+    if (rivals === undefined) return behind(this.#last(), ordered);
+    // These cannot start before it is gone, and what comes after them in the order cannot begin.
     const made = new Set(rivals);
     return this.#plan.steps.flatMap(({ id, address, action }) =>
       action === 'create' && made.has(address) ? [id] : [],
@@ -66,8 +67,6 @@ export class DataHold {
     return this.#all;
   }
 }
-
-const noIds: readonly string[] = [];
 
 /** A declared object that neither exists nor is created: its creation is refused, or it is left out for now. */
 function missingIn({ observed, options }: PlanContext, { declared, changes }: PlanSoFar): Address | undefined {

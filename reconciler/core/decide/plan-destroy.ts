@@ -4,7 +4,7 @@ import { decideDelete } from './decide-delete.ts';
 import { usageAddress } from '../diff/decide-ownership.ts';
 import { addressOf, type Address, type Document, type JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
-import { buildGraph, sortByNeeds } from '../graph/graph.ts';
+import { buildGraph } from '../graph/graph.ts';
 import { resolveImages } from '../live/image-sources.ts';
 import { deviceReferences } from '../kinds/devices.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -18,7 +18,7 @@ import type { Guard, Plan, PlanInput, ResourceChange, SetOwner, Step } from '../
 import { scopesOf } from '../live/project-scope.ts';
 import { makeSteps, type Sketch } from '../plan/step-drafts.ts';
 import { reachable, reverseEdges, unknownAddresses, without, type Edges } from '../graph/targets.ts';
-import { behind, inWaves, noWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
+import { behind, deletionOrder, WaveBarrier, waveShown } from '../graph/waves.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
 import { chooseVolumes, onMembers } from '../live/volumes-of-one-name.ts';
 
@@ -44,15 +44,8 @@ export function planDestroy(input: PlanInput): Plan {
   const kept = reachable(exclude, reverseEdges(users));
   const wanted = exclude.length === 0 ? meant : without(meant ?? objects.map(({ address }) => address), kept);
   const selected = wanted === undefined ? objects : objects.filter((object) => wanted.has(object.address));
-  const { order } = sortByNeeds(selected, users);
-  const byAddress = new Map(selected.map((object) => [object.address, object]));
-  // Live use counts as well, regardless of waves.
-  const waves = wavesOf(objects, reverseEdges(users));
-  const listed = order.flatMap((address) => byAddress.get(address) ?? []);
-  const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
-  const ordered = isSound ? inWaves(listed, waves, true) : listed;
-  const world = { observed, owner: input.owner, usage, users, waves: isSound ? waves : noWaves };
-  const plan = assemble(ordered, world);
+  const { order, waves } = deletionOrder(selected, users, objects);
+  const plan = assemble(order, { observed, owner: input.owner, usage, users, waves });
   return wanted === undefined ? plan : { ...plan, isPartial: true };
 }
 

@@ -1,10 +1,10 @@
-// Objects that the set owns and no document declares. --prune deletes them within a limit: users before the objects they use, and after
-// the changes that stop using them. Objects with data need an explicit permission, and go last.
+// Objects that the set owns and no document declares. --prune deletes them within a limit: users before the objects they use, in the
+// reverse of the order that their last apply recorded, and after the changes that stop using them. Objects with data need an explicit
+// permission, and go last.
 import type { PlanContext } from './plan-context.ts';
 import { decideDelete, unchanged, type Deletion } from './decide-delete.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
 import { addressOf, defaultManage, type Address, type Document } from '../documents/document.ts';
-import { sortByNeeds } from '../graph/graph.ts';
 import { isAside } from '../live/image-updates.ts';
 import { coreKind, coreKinds } from '../kinds/index.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
@@ -15,9 +15,10 @@ import { readyIds, type Ready } from '../graph/ready-steps.ts';
 import { otherPlace } from '../ownership/place.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
 import { findUsage } from '../live/usage.ts';
-import { behind } from '../graph/waves.ts';
+import { reverseEdges } from '../graph/targets.ts';
+import { behind, deletionOrder, WaveBarrier } from '../graph/waves.ts';
 import { DataHold, holdsData, type PlanSoFar } from './data-hold.ts';
-import { behindRefused, type RefusedChange } from './held-waves.ts';
+import { beforeRefused, behindRefused, isRefused, type RefusedChange } from './held-waves.ts';
 import { UsesLeft } from './uses-left.ts';
 
 export interface PrunePart {
@@ -93,14 +94,19 @@ export function ownedObjects(
 const noAddresses: ReadonlySet<Address> = new Set();
 
 function orphanOf(kind: KindName, name: string, record: OwnerRecord | undefined): Document {
-  const { protect = false, onDelete = 'delete', prune } = record?.policy ?? {};
+  const { prune, wave, ...policy } = record?.policy ?? {};
   return {
     kind,
     name,
     address: addressOf(kind, name),
     location: { file: '', line: 0, column: 0 },
     values: {},
-    manage: { ...defaultManage, protect, onDelete, ...(prune === undefined ? {} : { prune }) },
+    manage: {
+      ...defaultManage,
+      ...policy,
+      ...(prune === undefined ? {} : { prune }),
+      ...(wave === undefined ? {} : { wave }),
+    },
   };
 }
 
@@ -139,27 +145,33 @@ function goAway(
   { before = [], refused: refusedChange }: WavesBefore,
 ): Omit<PrunePart, 'orphans'> {
   const [now, left] = [findUsage(context.observed), new UsesLeft(context.observed, plan.steps)];
+  const dependents = reverseEdges(new Map(going.map(({ address, manage }) => [address, manage.dependsOn])));
+  const dependentsOf = ({ address }: Document): readonly Address[] => dependents.get(address) ?? [];
   /** Before or after the rest of the plan. */
   const usersOf = ({ address }: Document): readonly Address[] =>
     [...new Set([...(now.get(address) ?? []), ...left.of(address)])] as Address[];
-  const addresses = new Set<string>(going.map((one) => one.address));
-  const users = new Map(going.map((one) => [one.address, usersOf(one).filter((user) => addresses.has(user))]));
-  const byAddress = new Map(going.map((one) => [one.address, one]));
+  const users = new Map(going.map((one) => [one.address, [...usersOf(one), ...dependentsOf(one)]]));
+  const { order, waves } = deletionOrder(going, users);
+  const barrier = new WaveBarrier();
+  let held: RefusedChange | undefined;
   const after = new Map(ready);
   const hold = new DataHold(context, plan);
   const made: Step[] = [];
   const changes: ResourceChange[] = [];
-  for (const address of sortByNeeds(going, users).order) {
-    const one = byAddress.get(address);
-    if (one === undefined) continue;
+  for (const one of order) {
+    const { address } = one;
+    const wave = waves.get(address) ?? 0;
     const leftUsers = (used: Address): readonly string[] => left.of(used);
     const world = { observed: context.observed, owner: context.owner, leftUsers };
     const deletion = guarded(one, decideDelete(one, world), context.options, hold.guardOf(one));
-    const { change, sketches } = behindRefused(deletion, Infinity, refusedChange);
-    const needs = readyIds(usersOf(one), after);
-    const late = change.action === 'delete' ? behind(hold.stepsBefore(one), before) : before;
-    const own = makeSteps(one, sketches, behind(needs, late));
+    const { change, sketches } = beforeRefused(behindRefused(deletion, Infinity, refusedChange), wave, held);
+    if (isRefused(change)) held ??= { address, wave };
+    const ordered = behind(behind(readyIds(dependentsOf(one), after), barrier.enter(wave)), before);
+    const late = change.action === 'delete' ? hold.stepsBefore(one, ordered) : ordered;
+    const needs = behind(readyIds(usersOf(one), after), late);
+    const own = makeSteps(one, sketches, needs);
     const last = own.at(-1);
+    if (last !== undefined) barrier.add(last.id);
     after.set(address, last === undefined ? needs : [last.id]);
     left.add(own);
     made.push(...own);

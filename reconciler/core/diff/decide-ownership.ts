@@ -11,12 +11,10 @@ import type { Observed } from '../documents/observed.ts';
 import {
   hasConfig,
   isSameOwnership,
-  isSamePolicy,
   noRecords,
   ownedAt,
   pathsOf,
   placeToWrite,
-  policyOf,
   recordedSecrets,
   recordsIn,
   type OwnerRecord,
@@ -25,6 +23,7 @@ import {
 } from '../ownership/owner-records.ts';
 import { elsewhereGuard } from '../plan/guards.ts';
 import { isTakenFrom, otherPlace } from '../ownership/place.ts';
+import { isSamePolicy, policyOf } from '../ownership/recorded-policy.ts';
 import type { Guard, SetOwner } from '../plan/plan.ts';
 import type { CoreKind } from '../kinds/kind.ts';
 import { isMap } from '../documents/json-values.ts';

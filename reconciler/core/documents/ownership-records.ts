@@ -24,6 +24,8 @@ export interface RecordedPolicy {
   readonly protect: boolean;
   readonly onDelete: Manage['onDelete'];
   readonly prune: boolean | 'confirm' | undefined;
+  readonly dependsOn: readonly Address[];
+  readonly wave: number | undefined;
 }
 
 export interface SetState {

@@ -3,6 +3,7 @@
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, Document } from '../documents/document.ts';
 import { compareText } from '../text/listing-order.ts';
+import { sortByNeeds } from './graph.ts';
 import { reverseEdges, type Edges } from './targets.ts';
 
 /**
@@ -76,6 +77,20 @@ export function inWaves(
       sign * ((waves.get(a.address) ?? 0) - (waves.get(b.address) ?? 0)) ||
       (rank.get(a.address) ?? 0) - (rank.get(b.address) ?? 0),
   );
+}
+
+/** Users before what they use, and higher waves first, unless a use contradicts the waves. `everything`: the objects that draw one another into waves. */
+export function deletionOrder(
+  selected: readonly Document[],
+  users: Edges,
+  everything = selected,
+): { readonly order: readonly Document[]; readonly waves: ReadonlyMap<Address, number> } {
+  const byAddress = new Map(selected.map((object) => [object.address, object]));
+  const order = sortByNeeds(selected, users).order.flatMap((address) => byAddress.get(address) ?? []);
+  const needs = reverseEdges(users);
+  const waves = wavesOf(everything, needs);
+  const isSound = waveProblems(selected, needs, waves).length === 0;
+  return isSound ? { order: inWaves(order, waves, true), waves } : { order, waves: noWaves };
 }
 
 /** Takes the last step of each object in the order of their waves, and gives the steps that the next object has to wait for. */

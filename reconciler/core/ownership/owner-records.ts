@@ -1,7 +1,7 @@
 // The owners of the keys of a live object: each set's record in the config of the object (`user.gantry.own.<set>`) or, for kinds
 // without config, in the set's state on the server. A record holds keyed hashes of values, never the values.
 import type { KindName } from '../../../server/api/kinds.ts';
-import type { Json, JsonObject, Manage } from '../documents/document.ts';
+import type { Json, JsonObject } from '../documents/document.ts';
 import { comparableText } from '../../../server/api/text/equality.ts';
 import { comparedKey } from '../documents/compared-key.ts';
 import { fileIdentity, type FileEntry } from '../documents/inside.ts';
@@ -11,6 +11,7 @@ import { labelPrefix } from '../documents/labels.ts';
 import { compareText } from '../text/listing-order.ts';
 import { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 import { isTakenFrom, type SetPlace } from './place.ts';
+import { isSameOrder, isSamePolicy, policyJson, readPolicy } from './recorded-policy.ts';
 export { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 
 /** A short keyed hash (HMAC) of a text. The key belongs to the set and is stored on the server. */
@@ -28,8 +29,6 @@ export const isRecordKey = (key: string): boolean => key.startsWith(recordPrefix
 /** Set names are parts of config keys. */
 export const setNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 export const defaultSet = 'default';
-
-export const policyOf = ({ protect, onDelete, prune }: Manage): RecordedPolicy => ({ protect, onDelete, prune });
 
 export type Path = readonly string[];
 
@@ -79,15 +78,13 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
 
 export const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
-/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm","f":"laptop:/srv/web","s":["config.user.x"]}`, in its shortest form. */
+/** `{"v":1,"k":{...},"w":1,"p":1,"f":"laptop:/srv/web","s":["config.user.x"]}`, in its shortest form. */
 export function renderRecord({ keys, whole, policy, place, ran = {}, secrets = [] }: OwnerRecord): string {
   return JSON.stringify({
     v: 1,
     k: keys,
     ...(whole ? { w: 1 } : {}),
-    ...(policy.protect ? { p: 1 } : {}),
-    ...(policy.onDelete === 'orphan' ? { d: 'orphan' } : {}),
-    ...(policy.prune === undefined ? {} : { r: policy.prune }),
+    ...policyJson(policy),
     ...(place === undefined ? {} : { f: place }),
     ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
     ...(secrets.length === 0 ? {} : { s: secrets }),
@@ -118,15 +115,10 @@ function readText(text: string): OwnerRecord | undefined {
 
 export function readRecord(value: Json | undefined): OwnerRecord | undefined {
   if (!isMap(value) || value['v'] !== 1) return undefined;
-  const prune = value['r'];
   return {
     keys: readTree(value['k']),
     whole: value['w'] === 1,
-    policy: {
-      protect: value['p'] === 1,
-      onDelete: value['d'] === 'orphan' ? 'orphan' : 'delete',
-      prune: typeof prune === 'boolean' || prune === 'confirm' ? prune : undefined,
-    },
+    policy: readPolicy(value),
     ...(typeof value['f'] === 'string' ? { place: value['f'] } : {}),
     ...(isMap(value['x']) ? { ran: presentTexts(value['x']) } : {}),
     ...(Array.isArray(value['s']) ? { secrets: value['s'].filter((path) => typeof path === 'string') } : {}),
@@ -186,11 +178,10 @@ export const recordedSecrets = (records: ReadonlyMap<string, OwnerRecord>): read
   [...records.values()].flatMap(({ secrets = [] }) => secrets);
 
 /** True when both own the same paths under the same policy; hashes are ignored. */
-export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
-  one.protect === other.protect && one.onDelete === other.onDelete && one.prune === other.prune;
-
 export function isSameOwnership(record: OwnerRecord, write: OwnerWrite): boolean {
-  if (record.whole !== write.whole || !isSamePolicy(record.policy, write.policy)) return false;
+  const { policy } = record;
+  if (record.whole !== write.whole || !isSamePolicy(policy, write.policy) || !isSameOrder(policy, write.policy))
+    return false;
   return (
     countLeaves(record.keys) === write.paths.length &&
     write.paths.every((path) => typeof ownedAt(record.keys, path) === 'string')

@@ -6,12 +6,12 @@ import { defaultManage, type Document, type JsonObject } from '../../../reconcil
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import {
   makeRecord,
-  policyOf,
   recordKey,
   recordsIn,
   renderRecord,
   type OwnerRecord,
 } from '../../../reconciler/core/ownership/owner-records.ts';
+import { policyOf } from '../../../reconciler/core/ownership/recorded-policy.ts';
 import { applyEdits } from '../../../reconciler/core/plan/apply-edits.ts';
 import type { Plan, PlanOptions, UpdateStep } from '../../../reconciler/core/plan/plan.ts';
 import {

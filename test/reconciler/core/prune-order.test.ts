@@ -2,16 +2,18 @@
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
-import { defaultManage, type Document, type JsonObject } from '../../../reconciler/core/documents/document.ts';
-import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import {
-  makeRecord,
-  policyOf,
-  recordKey,
-  renderRecord,
-  type Path,
-} from '../../../reconciler/core/ownership/owner-records.ts';
+  defaultManage,
+  type Document,
+  type JsonObject,
+  type Manage,
+} from '../../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../../reconciler/core/documents/observed.ts';
+import { makeRecord, recordKey, renderRecord, type Path } from '../../../reconciler/core/ownership/owner-records.ts';
+import { policyOf } from '../../../reconciler/core/ownership/recorded-policy.ts';
 import type { Plan, PlanOptions } from '../../../reconciler/core/plan/plan.ts';
+import { hasDifferences } from '../../../reconciler/core/plan/summary.ts';
+import { applyPlan } from '../../support/fakes/model-daemon.ts';
 import {
   document,
   liveContainer,
@@ -26,8 +28,13 @@ const hash = (text: string): string => `h(${text})`;
 const owner = { set: 's', hash };
 
 /** The set has a record of it: as a whole, or only of these paths. */
-function owned<T extends { readonly config: object }>(live: T, paths: readonly Path[] = []): T {
-  const facts = { set: 's', paths, whole: paths.length === 0, policy: policyOf(defaultManage), takes: [] };
+function owned<T extends { readonly config: object }>(
+  live: T,
+  paths: readonly Path[] = [],
+  manage: Partial<Manage> = {},
+): T {
+  const policy = policyOf({ ...defaultManage, ...manage });
+  const facts = { set: 's', paths, whole: paths.length === 0, policy, takes: [] };
   const record = renderRecord(makeRecord(facts, live as unknown as JsonObject, hash));
   return { ...live, config: { ...live.config, [recordKey('s')]: record } };
 }
@@ -92,6 +99,49 @@ describe('objects that use each other', () => {
   });
 });
 
+describe('objects that their last apply ordered', () => {
+  const profile = (name: string, manage: Partial<Manage> = {}): Document => document('profile', name, {}, { manage });
+  /** The world after an apply of these documents, which a second one finds as declared. */
+  const applied = (...documents: readonly Document[]): Observed => {
+    const made = applyPlan(plan(world({}), documents), world({}), owner);
+    expect(plan(made, documents).steps).toEqual([]);
+    return made;
+  };
+  const all: PlanOptions = { pruneLimit: { percent: 100 } };
+
+  test('go before what they depended on', () => {
+    const there = applied(
+      profile('a'),
+      profile('b', { dependsOn: ['profile/a'] }),
+      profile('c', { dependsOn: ['profile/b', 'profile/a'] }),
+    );
+    const made = plan(there, [], all);
+    expect(stepsOf(made)).toEqual(['profile/c#delete', 'profile/b#delete', 'profile/a#delete']);
+    expect(needsOf(made, 'profile/a#delete')).toEqual(['profile/b#delete', 'profile/c#delete']);
+    expect(stepsOf(plan(there, [profile('a')], all))).toEqual(['profile/c#delete', 'profile/b#delete']);
+  });
+
+  test('go in the reverse of their waves, and not while a deletion of a later wave is refused', () => {
+    const ordered = [profile('a'), profile('b', { wave: 2 }), profile('c', { wave: 1 })];
+    const made = plan(applied(...ordered), [], all);
+    expect(stepsOf(made)).toEqual(['profile/b#delete', 'profile/c#delete', 'profile/a#delete']);
+    expect(needsOf(made, 'profile/a#delete')).toEqual(['profile/c#delete']);
+    const held = plan(applied(...ordered, profile('d', { wave: 1, protect: true })), [], all);
+    expect(stepsOf(held)).toEqual(['profile/b#delete', 'profile/c#delete']);
+    expect(guardsOf(held).toSorted()).toEqual(['dependency profile/a', 'protected profile/d']);
+  });
+
+  test('have their order recorded although nothing else of them changes, which counts as no difference', () => {
+    const there = applied(profile('a'), profile('b'));
+    const ordered = [profile('a', { wave: 1 }), profile('b', { dependsOn: ['profile/a'], wave: 1 })];
+    const made = plan(there, ordered);
+    expect([stepsOf(made), hasDifferences(made)]).toEqual([['profile/a#update', 'profile/b#update'], false]);
+    const then = applyPlan(made, there, owner);
+    expect(stepsOf(plan(then, ordered))).toEqual([]);
+    expect(stepsOf(plan(then, [], all))).toEqual(['profile/b#delete', 'profile/a#delete']);
+  });
+});
+
 describe('an object with data', () => {
   const profiles = [liveProfile('default')];
   const pools = [livePool('fast')];
@@ -143,6 +193,18 @@ describe('an object with data', () => {
     const heir = document('container', 'new', { source, devices: { port } });
     const made = plan(taken, [heir, document('profile', 'beside')]);
     expect(needsOf(made, 'container/old#stop')).toEqual(['container/new#create']);
+  });
+
+  // The start of that container fails until then, so that nothing which comes after it in the order would ever begin.
+  test('waits for no wave and no dependent of it when a new container wants its port', () => {
+    const port = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
+    const old = owned(liveContainer('old', { devices: { port } }));
+    const manage = { dependsOn: ['container/old'] } as const;
+    const taken = world({ containers: [old, owned(liveContainer('user'), [], manage)], profiles, pools });
+    const heir = document('container', 'new', { source, devices: { port } });
+    const made = plan(taken, [heir, document('profile', 'late', {}, { manage: { wave: 1 } })]);
+    expect(needsOf(made, 'container/old#stop')).toEqual(['container/new#create']);
+    expect(needsOf(made, 'container/user#stop')).toEqual(['container/new#start', 'profile/late#create']);
   });
 });
 

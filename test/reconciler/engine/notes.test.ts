@@ -1,6 +1,8 @@
 // Notes of sets in both places, by one suite; the selection of the place, and the limits of notes in a project.
 import { describe, expect, test } from 'vitest';
+import { defaultManage } from '../../../reconciler/core/documents/document.ts';
 import { joinedNotes, joinedStates } from '../../../reconciler/core/ownership/project-notes.ts';
+import { policyOf } from '../../../reconciler/core/ownership/recorded-policy.ts';
 import { emptySetState, lockKey, renderSetState, stateKey } from '../../../reconciler/core/ownership/set-state.ts';
 import { changeNotes, type Notes } from '../../../reconciler/engine/notes/notes.ts';
 import { ProjectNotes } from '../../../reconciler/engine/notes/project-notes.ts';
@@ -112,7 +114,7 @@ describe('notes of clients of a project', () => {
         inventory: new Map(
           (['image/abc', 'image/abc@blue', 'certificate/abc'] as const).map((address) => [
             address,
-            { keys: {}, whole: true, policy: { protect: false, onDelete: 'delete', prune: true } } as never,
+            { keys: {}, whole: true, policy: policyOf({ ...defaultManage, prune: true }) },
           ]),
         ),
       },

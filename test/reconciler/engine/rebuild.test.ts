@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runStep } from '../../../reconciler/engine/steps/run-step.ts';
 import { rebuild } from '../../../reconciler/engine/steps/rebuild.ts';
 import type { StepContext } from '../../../reconciler/engine/steps/context.ts';
-import { policyOf } from '../../../reconciler/core/ownership/owner-records.ts';
+import { policyOf } from '../../../reconciler/core/ownership/recorded-policy.ts';
 import { defaultManage } from '../../../reconciler/core/documents/document.ts';
 import type { RebuildStep, Step } from '../../../reconciler/core/plan/plan.ts';
 import { FakeWorld } from '../../support/fakes/client.ts';
