@@ -4,10 +4,10 @@ import { planChanges } from '../../core/decide/plan-changes.ts';
 import { planDestroy } from '../../core/decide/plan-destroy.ts';
 import type { Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
-import type { Plan, PlanInput, PlanOptions, SetOwner } from '../../core/plan/plan.ts';
+import type { Plan, PlanInput, PlanOptions } from '../../core/plan/plan.ts';
 import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
 import type { SetPlace } from '../../core/ownership/place.ts';
-import { ownerOf } from './key-hash.ts';
+import { ownerOf, type FoundSet } from './key-hash.ts';
 
 export interface PlanRequest {
   readonly documents: readonly Document[];
@@ -23,7 +23,7 @@ export interface PlanRequest {
 export interface MadePlan {
   readonly plan: Plan;
   readonly observed: Observed;
-  readonly owner: SetOwner & { readonly key: string };
+  readonly owner: FoundSet;
   readonly images: ReadonlyMap<string, string>;
 }
 

@@ -45,6 +45,8 @@ export interface SetRunDeps {
   readonly hash: KeyHash;
   /** `SetState.runs` as the plan saw it. */
   readonly runs: number;
+  /** Records of objects that were gone when the plan was made: they are dropped, since a new object of that name is somebody else's. */
+  readonly lost: ReadonlySet<Address>;
   /** How long to wait for a lock of another holder; default: not at all. */
   readonly lockTimeoutMs?: number;
   readonly ttlMs?: number;
@@ -181,17 +183,19 @@ export class SetRun {
   }
 
   #opened(config: NotesConfig, restarts: ReadonlyMap<string, string>): Patch {
-    const { set, key, runs, nowMs } = this.#deps;
+    const { set, key, runs, lost, nowMs } = this.#deps;
     const found = readSetStates(config).get(set);
     if ((found?.runs ?? 0) !== runs || (found !== undefined && found.key !== key)) {
       throw new OvertakenError(`another run of the set ${set} happened after the plan was made`);
     }
-    this.#before = found ?? emptySetState(key);
+    const before = found ?? emptySetState(key);
+    const inventory = new Map([...before.inventory].filter(([address]) => !lost.has(address)));
+    this.#before = { ...before, inventory };
     const waits = this.#steps.filter((step) => step.action === 'wait').map((step) => step.name);
     const state: SetState = {
       key,
       runs: runs + 1,
-      inventory: new Map([...this.#before.inventory, ...this.#claims]),
+      inventory: new Map([...inventory, ...this.#claims]),
       sources: this.#before.sources,
       restarts: new Map([...this.#before.restarts, ...restarts]),
       unready: new Set([...this.#before.unready, ...waits]),

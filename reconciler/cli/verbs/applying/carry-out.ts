@@ -100,7 +100,6 @@ async function executeDepsOf(
   const parallelism = parseCount('--parallelism', options.parallelism);
   const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;
   const warn = (text: string): void => report.say(`Warning: ${text}`);
-  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
   const inProject = observed.base === undefined ? {} : { project: observed.base };
   const notes = await revisionNotes(context, planned);
   const noted = notes === undefined ? {} : { notes };
@@ -108,7 +107,6 @@ async function executeDepsOf(
     ...owner,
     ...inProject,
     client,
-    runs,
     lockTimeoutMs,
     nowMs: io.nowMs,
     pause,

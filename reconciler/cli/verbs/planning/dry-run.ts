@@ -58,9 +58,8 @@ async function runOn(
     import('../../../engine/notes/lock.ts'),
     import('../../../../server/lib/shared/deadline.ts'),
   ]);
-  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
   // Nothing renews or releases the lock in the copy, so waiting for it is useless.
-  const run = new SetRun({ ...owner, client: copy, runs, nowMs: io.nowMs, pause, warn: () => {} });
+  const run = new SetRun({ ...owner, client: copy, nowMs: io.nowMs, pause, warn: () => {} });
   const parallelism = parseCount('--parallelism', options.parallelism);
   const deps = {
     client: copy,

@@ -50,7 +50,6 @@ export async function runPlan(run: PlanRun): Promise<RunResult> {
     ...owner,
     ...(observed.base === undefined ? {} : { project: observed.base }),
     client,
-    runs: observed.sets?.get(owner.set)?.runs ?? 0,
     lockTimeoutMs,
     ttlMs: runTtlMs,
     nowMs,
