@@ -13,11 +13,8 @@ export function containerMetadataRoutes({
 }) {
   return {
     'containers.metadata.get': async (context) => found(await metadata.get(context.params.name)),
-    'containers.metadata.put': async (context) => {
-      const { caller, body, ifMatch } = context;
-      await metadata.put(caller, context.params.name, body, ifMatch);
-      return done;
-    },
+    'containers.metadata.put': ({ caller, params, body, ifMatch }) =>
+      doneAfter(metadata.put(caller, params.name, body, ifMatch)),
     'containers.templates.get': async (context) => {
       const name = context.params.name;
       if ((context.query.path ?? '') === '') return sync(await metadata.templates(name));

@@ -1,6 +1,6 @@
 // Network ACL endpoints: requests to use cases and back.
 import { networkAclUrl, type NetworkAcls } from '../../services/networks/network-acls.ts';
-import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import { collection, doneAfter, found, movedAfter, type RouteTable } from '../route.ts';
 
 export function networkAclRoutes({ networkAcls }: { readonly networkAcls: NetworkAcls }) {
   return {
@@ -10,29 +10,14 @@ export function networkAclRoutes({ networkAcls }: { readonly networkAcls: Networ
         () => networkAcls.names().map(networkAclUrl),
         () => networkAcls.list(),
       ),
-    'networkAcls.create': async ({ caller, body }) => {
-      await networkAcls.create(caller, body);
-      return movedTo(networkAclUrl(body.name));
-    },
-    'networkAcls.get': ({ params }) => {
-      const { object, etag } = networkAcls.get(params.name);
-      return sync(object, etag);
-    },
-    'networkAcls.put': async ({ caller, params, body, ifMatch }) => {
-      await networkAcls.put(caller, params.name, body, ifMatch);
-      return done;
-    },
-    'networkAcls.patch': async ({ caller, params, body, ifMatch }) => {
-      await networkAcls.patch(caller, params.name, body, ifMatch);
-      return done;
-    },
-    'networkAcls.post': async ({ caller, params, body }) => {
-      await networkAcls.rename(caller, params.name, body.name);
-      return movedTo(networkAclUrl(body.name));
-    },
-    'networkAcls.delete': async ({ caller, params }) => {
-      await networkAcls.delete(caller, params.name);
-      return done;
-    },
+    'networkAcls.create': ({ caller, body }) => movedAfter(networkAcls.create(caller, body), networkAclUrl(body.name)),
+    'networkAcls.get': ({ params }) => found(networkAcls.get(params.name)),
+    'networkAcls.put': ({ caller, params, body, ifMatch }) =>
+      doneAfter(networkAcls.put(caller, params.name, body, ifMatch)),
+    'networkAcls.patch': ({ caller, params, body, ifMatch }) =>
+      doneAfter(networkAcls.patch(caller, params.name, body, ifMatch)),
+    'networkAcls.post': ({ caller, params, body }) =>
+      movedAfter(networkAcls.rename(caller, params.name, body.name), networkAclUrl(body.name)),
+    'networkAcls.delete': ({ caller, params }) => doneAfter(networkAcls.delete(caller, params.name)),
   } satisfies Partial<RouteTable>;
 }

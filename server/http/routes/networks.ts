@@ -1,7 +1,7 @@
 // Network endpoints: requests to use cases and back. In a cluster they concern all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { Networks } from '../../services/networks/networks.ts';
-import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
+import { doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 
@@ -28,18 +28,16 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
       const { object, etag } = await networks.get(params.name);
       return sync(cluster.shown(object, query.target), etag);
     },
-    'networks.put': async (context) => {
+    'networks.put': (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.name, body);
       cluster.refuseShared(context, params.name, body, true);
-      await cluster.change(context, params.name, () => networks.put(caller, params.name, wanted, ifMatch));
-      return done;
+      return doneAfter(cluster.change(context, params.name, () => networks.put(caller, params.name, wanted, ifMatch)));
     },
-    'networks.patch': async (context) => {
+    'networks.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
       cluster.refuseShared(context, params.name, body, false);
-      await cluster.change(context, params.name, () => networks.patch(caller, params.name, body, ifMatch));
-      return done;
+      return doneAfter(cluster.change(context, params.name, () => networks.patch(caller, params.name, body, ifMatch)));
     },
     'networks.post': async (context) => {
       const { name } = context.body;

@@ -1,7 +1,7 @@
 // Storage pool endpoints: requests to use cases and back. In a cluster they concern all members, unless `target` names one.
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
-import { done, doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
+import { doneAfter, movedTo, recursionOf, type RouteTable, sync } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
@@ -28,18 +28,16 @@ export function poolRoutes({ storagePools: pools, clusterPools: cluster }: PoolS
       const { object, etag } = await pools.get(params.pool);
       return sync(cluster.shown(object, query.target), etag);
     },
-    'pools.put': async (context) => {
+    'pools.put': (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.pool, body);
       cluster.refuseShared(context, params.pool, body, true);
-      await cluster.change(context, params.pool, () => pools.put(caller, params.pool, wanted, ifMatch));
-      return done;
+      return doneAfter(cluster.change(context, params.pool, () => pools.put(caller, params.pool, wanted, ifMatch)));
     },
-    'pools.patch': async (context) => {
+    'pools.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
       cluster.refuseShared(context, params.pool, body, false);
-      await cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch));
-      return done;
+      return doneAfter(cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch)));
     },
     'pools.delete': (context) =>
       doneAfter(cluster.remove(context, context.params.pool, () => pools.delete(context.caller, context.params.pool))),

@@ -3,7 +3,7 @@ import { errors } from '../../api/errors.ts';
 import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import { migrateSnapshot } from '../../services/transfer/migration/container-source.ts';
 import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
-import { async_, collection, sync, type RouteTable } from '../route.ts';
+import { async_, collection, found, type RouteTable } from '../route.ts';
 
 interface SnapshotServices {
   readonly snapshots: Snapshots;
@@ -21,10 +21,7 @@ export function snapshotRoutes({ snapshots, migrationDeps }: SnapshotServices) {
       );
     },
     'snapshots.create': (context) => async_(snapshots.create(context.caller, context.params.name, context.body)),
-    'snapshots.get': (context) => {
-      const { object, etag } = snapshots.get(context.params.name, context.params.snapshot);
-      return sync(object, etag);
-    },
+    'snapshots.get': ({ params }) => found(snapshots.get(params.name, params.snapshot)),
     'snapshots.post': ({ caller, params, body }) => {
       const { name, snapshot } = params;
       if (body.migration === true) return async_(migrateSnapshot(migrationDeps, caller, name, snapshot, body));
