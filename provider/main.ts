@@ -23,7 +23,7 @@ const lost = (loss: 'reader-gone' | 'failed'): void => {
 const stdout = guardOutput(process.stdout, lost);
 const stderr = guardOutput(process.stderr, lost);
 
-const log: Log = (level, message, fields) => stderr.write(logLine(new Date(), level, message, fields));
+const log: Log = (level, message) => stderr.write(logLine(new Date(), level, message));
 
 let unexpectedErrors = 0;
 /** Up to ten operations run at once: an error outside them must not lose their results. */

@@ -1,21 +1,15 @@
 // Writes log lines for go-plugin, which reads them from standard error; TF_LOG_PROVIDER selects the levels that Terraform shows.
 
 export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
-export type Log = (level: Level, message: string, fields?: Readonly<Record<string, string | number | boolean>>) => void;
+export type Log = (level: Level, message: string) => void;
 
 /** The reader cuts longer lines in the middle, which breaks the JSON. */
 const maxLineBytes = 60 * 1024;
 
 /** Message and level are strings and the time has six digits, or Terraform takes the line for plain text. */
-export function logLine(
-  now: Date,
-  level: Level,
-  message: string,
-  fields: Readonly<Record<string, string | number | boolean>> = {},
-): string {
+export function logLine(now: Date, level: Level, message: string): string {
   const line = (text: string): string =>
     `${JSON.stringify({
-      ...fields,
       '@level': level,
       '@message': text,
       '@module': 'provider',

@@ -9,7 +9,8 @@ import type { Snapshot } from '../api/container/snapshot.ts';
 import { defaultProject, qualifiedName } from '../api/project/project-names.ts';
 import { statusCodes } from '../api/status.ts';
 import type { ServerContents } from '../api/server/server-contents.ts';
-import { type Op, type Store, storeLimits } from '../store/store.ts';
+import { load } from '../store/load.ts';
+import type { Store } from '../store/store.ts';
 import { encodeDocument, recordKey } from './codec.ts';
 import { ownedKey } from './record-names.ts';
 import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocument } from './documents.ts';
@@ -18,20 +19,11 @@ type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; re
 
 /** Fills an empty store, in as few transactions as its limits allow. */
 export async function writeContents(store: Store, contents: ServerContents): Promise<void> {
-  let ops: Op[] = [];
-  let bytes = 0;
-  const flush = async (): Promise<void> => {
-    if (ops.length > 0) await store.txn([], ops);
-    [ops, bytes] = [[], 0];
-  };
-  for (const { kind, name, document } of recordsOf(contents)) {
-    const op = { put: recordKey(kind, name), value: encodeDocument(document) };
-    const size = op.value.length + op.put.length;
-    if (ops.length >= storeLimits.opsPerTxn || bytes + size > storeLimits.txnBytes) await flush();
-    ops.push(op);
-    bytes += size;
-  }
-  await flush();
+  const pairs = recordsOf(contents).map(({ kind, name, document }) => ({
+    key: recordKey(kind, name),
+    value: encodeDocument(document),
+  }));
+  await load(store, pairs);
 }
 
 export function recordsOf(contents: ServerContents): readonly Put[] {

@@ -56,7 +56,7 @@ export async function* readAll(store: Store): AsyncGenerator<Pair> {
 }
 
 /** Uses as few transactions as the limits allow. Returns the number of records. */
-export async function load(store: Store, pairs: AsyncIterable<Pair>): Promise<number> {
+export async function load(store: Store, pairs: AsyncIterable<Pair> | Iterable<Pair>): Promise<number> {
   let ops: Op[] = [];
   let bytes = 0;
   let count = 0;

@@ -1,7 +1,7 @@
 // The layout of a directory pool, and the volume names that are safe as file names; touches no file.
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { driverErrors } from '../driver-error.ts';
-import type { PoolSpec, SnapshotRef, VolumeRef } from './driver.ts';
+import type { PoolSpec, SnapshotRef, TreeRef, VolumeRef } from './driver.ts';
 
 const folders = { container: 'containers', image: 'images', custom: 'custom' } as const satisfies Record<
   VolumeRef['type'],
@@ -51,6 +51,9 @@ export function snapshotPathIn(source: string, { volume, snapshot }: SnapshotRef
     throw driverErrors.invalid(`${JSON.stringify(snapshot)} cannot be the name of a snapshot`);
   return join(snapshotsPathIn(source, volume), snapshot);
 }
+
+export const treePathIn = (source: string, { volume, snapshot }: TreeRef): string =>
+  snapshot === undefined ? volumePathIn(source, volume) : snapshotPathIn(source, { volume, snapshot });
 
 /** Where a volume waits while its restored content takes its place. `tag`: of the member of a cluster that restores it. */
 export function replacedPathIn(source: string, volume: VolumeRef, tag = ''): string {

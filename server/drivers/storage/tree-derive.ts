@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { driverErrors } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
-import { snapshotPathIn, volumePathIn } from './layout.ts';
+import { snapshotPathIn, treePathIn, volumePathIn } from './layout.ts';
 import { leastSize } from './tree-snapshots.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
@@ -14,10 +14,7 @@ import { closeTree, labelOf, type TreeDeps } from './tree-transfer.ts';
 export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
   const { kind, staging, mutex } = deps;
   const names = kind.names ?? directoryNames;
-  const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
-    snapshot === undefined
-      ? volumePathIn(kind.root(pool), volume)
-      : snapshotPathIn(kind.root(pool), { volume, snapshot });
+  const pathOf = (pool: PoolSpec, tree: TreeRef): string => treePathIn(kind.root(pool), tree);
 
   /** A snapshot never shares files with a volume, which is written to in place; the old volume and the new one may, since one goes. */
   const copy = (from: TreeRef, to: TreeRef): TreeKind['copyTree'] => {

@@ -9,13 +9,13 @@ import { driverErrors } from '../driver-error.ts';
 import { syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
 import { createImageCache, type ImageCache } from './image-cache.ts';
-import { snapshotPathIn, volumePathIn } from './layout.ts';
+import { treePathIn, volumePathIn } from './layout.ts';
 import type { TreeKind } from './tree-kind.ts';
 import type { TreeNames } from './tree-names.ts';
 import type { TreeStaging } from './tree-staging.ts';
+import { labelOf } from './tree-transfer.ts';
 
 type Progress = (text: string) => void;
-type Use = (path: string) => Promise<void>;
 const never = new AbortController().signal;
 
 export interface TreeFillDeps {
@@ -46,7 +46,7 @@ export function treeFill({ kind, names, staging, unpackImage, asRoot, log }: Tre
     image: ImageFiles,
     progress: Progress,
     signal: AbortSignal,
-    use: Use,
+    use: (path: string) => Promise<void>,
   ): Promise<void> {
     const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
     const fill = async (temporary: string): Promise<void> => {
@@ -110,10 +110,10 @@ export function treeFill({ kind, names, staging, unpackImage, asRoot, log }: Tre
   ): Promise<void> {
     const { from, snapshot } = source;
     const root = kind.root(pool);
-    const fromPath =
-      snapshot === undefined ? volumePathIn(root, from) : snapshotPathIn(root, { volume: from, snapshot });
+    const tree = snapshot === undefined ? { volume: from } : { volume: from, snapshot };
+    const fromPath = treePathIn(root, tree);
     if (!(await names.isTree(fromPath)))
-      throw driverErrors.notFound(`there is no ${label(from, snapshot)} in pool ${pool.name}`);
+      throw driverErrors.notFound(`there is no ${labelOf(tree)} in pool ${pool.name}`);
     const by = snapshot === undefined ? 'guest' : 'settled';
     await staging.build(root, volumePathIn(root, volume), (temporary) =>
       kind.copyTree(fromPath, temporary, by, signal, volume.shape),
@@ -152,9 +152,4 @@ async function watchIfShared({ tag }: TreeKind, path: string): Promise<() => Pro
     const found = await lstat(path).catch(() => undefined);
     if (found?.ino !== ino) throw driverErrors.failed(`the unpacked image ${path} was deleted while it was copied`);
   };
-}
-
-function label(volume: VolumeRef, snapshot: string | undefined): string {
-  const name = `${volume.type} volume ${volume.name}`;
-  return snapshot === undefined ? name : `snapshot ${snapshot} of ${name}`;
 }

@@ -6,7 +6,7 @@ import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { type DriverError, driverErrors } from '../driver-error.ts';
 import { asDriverError, boundsOf } from './copy-tree.ts';
 import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
-import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
+import { snapshotsPathIn, treePathIn, volumePathIn } from './layout.ts';
 import { membersOf } from './tar-part.ts';
 import { type TreeKind, withFiles } from './tree-kind.ts';
 import { directoryNames } from './tree-names.ts';
@@ -41,11 +41,7 @@ export function treeTransfer(
 ): Pick<StorageDriver, 'holdStill' | 'hasNativeForm' | 'exportVolume' | 'importVolume'> {
   const { kind, staging, mutex } = deps;
   const names = kind.names ?? directoryNames;
-  const pathOf = (pool: PoolSpec, { volume, snapshot, moment }: TreeRef): string => {
-    if (moment !== undefined) return moment;
-    const root = kind.root(pool);
-    return snapshot === undefined ? volumePathIn(root, volume) : snapshotPathIn(root, { volume, snapshot });
-  };
+  const pathOf = (pool: PoolSpec, tree: TreeRef): string => tree.moment ?? treePathIn(kind.root(pool), tree);
 
   /** What does not change while it is read, where the file system can hold it still. */
   async function still(pool: PoolSpec, from: TreeRef, use: (path: string) => Promise<void>, signal: AbortSignal) {

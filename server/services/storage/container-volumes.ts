@@ -14,7 +14,7 @@ import { ownedKey } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { lockOf, readyContainer } from '../shared/find-container.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import { expand, isServerKey } from '../shared/expand.ts';
+import { expand, withoutServerKeys } from '../shared/expand.ts';
 import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { profilesOf } from '../shared/project-scope.ts';
@@ -31,13 +31,8 @@ interface Deps extends Pick<ServiceParts, 'records' | 'locks' | 'events' | 'oper
   readonly changeRoot: (
     caller: Caller,
     container: string,
-    decide: (document: ContainerDocument) => RootChange,
+    decide: (document: ContainerDocument) => { readonly devices: DeviceMap; readonly volume: RootVolumeDocument },
   ) => Promise<void>;
-}
-
-export interface RootChange {
-  readonly devices: DeviceMap;
-  readonly volume: RootVolumeDocument;
 }
 
 type Next = (now: DescribedVolume) => DescribedVolume;
@@ -217,14 +212,14 @@ export class ContainerVolumes {
 
 function replacing(body: StorageVolumePut): Next {
   refuseRestore(body);
-  return () => ({ description: body.description ?? '', config: own(replaceConfig(body.config)) });
+  return () => ({ description: body.description ?? '', config: withoutServerKeys(replaceConfig(body.config)) });
 }
 
 function merging(body: StorageVolumePut): Next {
   refuseRestore(body);
   return (now) => ({
     description: body.description ?? now.description,
-    config: own(mergeConfig(now.config, body.config)),
+    config: withoutServerKeys(mergeConfig(now.config, body.config)),
   });
 }
 
@@ -234,9 +229,6 @@ function refuseRestore({ restore = '' }: StorageVolumePut): void {
     'The volume of a container is restored with the container: PUT /1.0/containers/NAME with {"restore": SNAPSHOT}',
   );
 }
-
-const own = (config: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
 
 /** The root disk keeps the size. */
 function kept({ description, config }: DescribedVolume): NonNullable<ContainerDocument['volume']> {

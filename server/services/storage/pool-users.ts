@@ -19,11 +19,7 @@ export function poolUsers(records: Records, name: string): readonly string[] {
       .list()
       .filter(({ document }) => devicePools(document.devices).includes(name))
       .map((entry) => profileUrl(entry.name)),
-    ...records.volumes
-      .list()
-      .filter((entry) => entry.name.startsWith(`${name}/`))
-      .map((entry) => customUrl({ pool: name, name: entry.name.slice(name.length + 1) })),
-    ...[...records.others.list('volumes')]
+    ...[...records.volumes.list(), ...records.others.list('volumes')]
       .filter((entry) => entry.name.startsWith(`${name}/`))
       .map((entry) => customUrl({ pool: name, name: entry.name.slice(name.length + 1) })),
   ];

@@ -10,7 +10,7 @@ import type { VolumeDocument } from '../../records/documents.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import { isServerKey } from '../shared/expand.ts';
+import { isServerKey, withoutServerKeys } from '../shared/expand.ts';
 import { ownedBy } from '../shared/owned-records.ts';
 import { patchDescribed, replaceConfig } from '../shared/patch.ts';
 import { volumeIn, type ProjectNames } from '../shared/project-scope.ts';
@@ -179,7 +179,8 @@ export class Volumes {
     const snapshot = slash < 0 ? undefined : source.name.slice(slash + 1);
     const origin = readyVolume(this.#deps.records, from);
     if (snapshot !== undefined) readyVolumeSnapshot(this.#deps.records, { volume: from, uuid: origin.uuid, snapshot });
-    const sent = body.config === undefined || body.config === null ? userConfig(origin) : replaceConfig(body.config);
+    const sent =
+      body.config === undefined || body.config === null ? withoutServerKeys(origin.config) : replaceConfig(body.config);
     const document = this.#draft(
       volume.pool,
       checkedVolumeConfig(this.#deps.pools, volume.pool, sent),
@@ -264,6 +265,3 @@ export class Volumes {
     return { v: 1, uuid: randomUUID(), description, config, createdAt, lifecycle: 'ready' };
   }
 }
-
-const userConfig = ({ config }: VolumeDocument): Record<string, string> =>
-  Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));

@@ -10,6 +10,7 @@ import { didYouMean } from '../../../../server/api/text/nearest-word.ts';
 import { kindSchemas } from '../../../../server/api/kind-schemas.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { isObject } from '../../../../server/client/transport/reply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { isNote } from '../../../core/ownership/owner-records.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
@@ -82,7 +83,7 @@ async function send(context: Command, client: Client, object: LiveObject, shown:
   if (isChanged) {
     const kept = Object.entries(live.config ?? {}).filter(([key]) => isHidden(key));
     const given = edited['config'] ?? {};
-    const config = isFields(given) ? { ...given, ...Object.fromEntries(kept) } : given;
+    const config = isObject(given) ? { ...given, ...Object.fromEntries(kept) } : given;
     const body = live.config === undefined ? edited : { ...edited, config };
     const write = etag === undefined ? {} : { ifMatch: etag };
     const put = () => client.put(kind, name, body, write, context.stop);
@@ -99,9 +100,6 @@ async function send(context: Command, client: Client, object: LiveObject, shown:
   context.jsonObjects({ kind, name, action: 'edit', changed: isChanged, sets });
   if (isChanged) for (const line of nextApplyTexts(address, records, shown, edited)) context.note(line);
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The server takes an unknown field for a leftover of a client and ignores it, so a misspelt one would count as removed. */
 function refuseUnknown({ kind, address, live }: LiveObject, edited: Fields): void {
@@ -127,7 +125,7 @@ function parsedText(text: string, address: string): Fields {
       },
     });
     const value: unknown = document.toJS();
-    if (isFields(value)) return value;
+    if (isObject(value)) return value;
   } catch (error) {
     // The library shows the lines after a colon.
     const [first = ''] = reasonOf(error).split('\n', 1);

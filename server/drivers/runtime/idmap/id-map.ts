@@ -132,18 +132,29 @@ export function toHostId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', id: nu
   return entry === undefined ? undefined : entry.hostid + (id - entry.nsid);
 }
 
+export const entryOf = (kind: 'uid' | 'gid', hostid: number, nsid: number, maprange: number): IdMapEntry => ({
+  isuid: kind === 'uid',
+  isgid: kind === 'gid',
+  hostid,
+  nsid,
+  maprange,
+});
+
+/** The entry whose ids on the host include this one. */
+export function holderOf(map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): IdMapEntry | undefined {
+  const flag = kind === 'uid' ? 'isuid' : 'isgid';
+  return map.find((one) => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange);
+}
+
 /** False for the empty map. */
 export const holdsHostId = (map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): boolean =>
-  map.some(
-    (one) => one[kind === 'uid' ? 'isuid' : 'isgid'] && hostId >= one.hostid && hostId < one.hostid + one.maprange,
-  );
+  holderOf(map, kind, hostId) !== undefined;
 
 const nobody = 65_534;
 
 /** The container's id for a host id: nobody if the map lacks it. */
 export function toGuestId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): number {
   if (map.length === 0) return hostId;
-  const flag = kind === 'uid' ? 'isuid' : 'isgid';
-  const entry = map.find((one) => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange);
+  const entry = holderOf(map, kind, hostId);
   return entry === undefined ? nobody : entry.nsid + (hostId - entry.hostid);
 }

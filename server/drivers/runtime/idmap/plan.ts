@@ -1,7 +1,7 @@
 // Plans the id map of one container from its keys and the ids of other containers (real system section 24). Pure.
 import { isTrue, shown } from '../../../api/text/value-checks.ts';
 import type { IdMapEntry } from '../driver.ts';
-import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.ts';
+import { defaultMap, entryOf, type HostIds, type IdRange, smallestRange } from './id-map.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -71,14 +71,6 @@ export function planIdMap(
   const main = (kind: IdKind): IdMapEntry => entryOf(kind, slice.start, 0, slice.count);
   return withRaw(config, idKinds.map(main), slice.start, [slice], raw);
 }
-
-const entryOf = (kind: IdKind, hostid: number, nsid: number, maprange: number): IdMapEntry => ({
-  isuid: kind === 'uid',
-  isgid: kind === 'gid',
-  hostid,
-  nsid,
-  maprange,
-});
 
 function parseRawIdMap(value: string): readonly RawLine[] {
   return value.split('\n').flatMap((line): readonly RawLine[] => {

@@ -3,7 +3,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, lchown, opendir } from 'node:fs/promises';
 import type { IdMapEntry } from '../driver.ts';
-import { toHostId } from './id-map.ts';
+import { holderOf, toHostId } from './id-map.ts';
 import {
   loadAttributes,
   putAsideCapability,
@@ -68,10 +68,8 @@ export function shiftId(
   from: readonly IdMapEntry[],
   to: readonly IdMapEntry[],
 ): number {
-  const flag = kind === 'uid' ? 'isuid' : 'isgid';
-  const holds = (one: IdMapEntry): boolean => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange;
-  const holder = from.find(holds);
-  if (holder === undefined && (from.length > 0 || to.some(holds))) return hostId;
+  const holder = holderOf(from, kind, hostId);
+  if (holder === undefined && (from.length > 0 || holderOf(to, kind, hostId) !== undefined)) return hostId;
   const id = holder === undefined ? hostId : hostId - holder.hostid + holder.nsid;
   return toHostId(to, kind, id) ?? toHostId(to, kind, 0) ?? hostId;
 }

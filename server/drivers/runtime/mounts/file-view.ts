@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { FileView, IdMapEntry } from '../driver.ts';
 import { isSameProcess } from '../../../lib/shared/processes.ts';
+import { entryOf } from '../idmap/id-map.ts';
 
 /** `init` identifies its mounts while it lives. Undefined if it is dead. */
 export function viewThrough(
@@ -29,11 +30,5 @@ export function parseKernelMap(text: string, kind: 'uid' | 'gid'): readonly IdMa
     .map((line) => line.trim().split(/\s+/).map(Number))
     .filter((numbers) => numbers.length === 3);
   if (lines.every(([inside, outside]) => inside === outside)) return [];
-  return lines.map(([nsid = 0, hostid = 0, maprange = 0]) => ({
-    isuid: kind === 'uid',
-    isgid: kind === 'gid',
-    hostid,
-    nsid,
-    maprange,
-  }));
+  return lines.map(([nsid = 0, hostid = 0, maprange = 0]) => entryOf(kind, hostid, nsid, maprange));
 }

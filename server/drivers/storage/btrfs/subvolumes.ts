@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { driverErrors } from '../../driver-error.ts';
 import { asDriverError, syncTree } from '../copy-tree.ts';
 import type { HeldTree, PoolSpec, Subvolume, SubvolumeStreams, TreeRef } from '../driver.ts';
-import { snapshotPathIn, volumePathIn } from '../layout.ts';
+import { treePathIn } from '../layout.ts';
 import { directoryNames } from '../tree-names.ts';
 import type { TreeTools } from '../tree-kind.ts';
 import { guardedSource, isSuccess, readFrom, untilEnd, writeTo } from '../tree-stream.ts';
@@ -19,14 +19,13 @@ export interface SubvolumeDeps extends TreeTools {
 }
 
 export function subvolumeStreams({ rootOf, removeTree, ...tools }: SubvolumeDeps): SubvolumeStreams {
-  const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
-    snapshot === undefined ? volumePathIn(rootOf(pool), volume) : snapshotPathIn(rootOf(pool), { volume, snapshot });
+  const pathOf = (pool: PoolSpec, tree: TreeRef): string => treePathIn(rootOf(pool), tree);
 
   async function receiveTree(
     pool: PoolSpec,
     { to, subvolumes }: { readonly to: TreeRef; readonly subvolumes: readonly Subvolume[] },
     scratch: string,
-    { next, settle, signal }: { next: () => Incoming; settle: Settle; signal: AbortSignal },
+    { next, settle, signal }: { next: () => Incoming; settle: (path: string) => Promise<void>; signal: AbortSignal },
   ): Promise<void> {
     const received: string[] = [];
     for (const [index] of subvolumes.entries()) {
@@ -88,7 +87,6 @@ export function subvolumeStreams({ rootOf, removeTree, ...tools }: SubvolumeDeps
 }
 
 type Incoming = ReturnType<Parameters<SubvolumeStreams['receive']>[2]>;
-type Settle = (path: string) => Promise<void>;
 
 /** Read-only copies of what can change, called `copies.0` and so on. A sealed tree has no subvolumes inside. */
 async function hold(path: string, copies: string, signal: AbortSignal): Promise<HeldTree> {

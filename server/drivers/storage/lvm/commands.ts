@@ -21,7 +21,6 @@ export const commands = {
   ],
   devices: () => ['pvs', ...report, '--options', 'pv_name,vg_name'],
   activateGroup: (group: string) => ['vgchange', '--quiet', '--activate', 'y', group],
-  deactivateGroup: (group: string) => ['vgchange', '--quiet', '--activate', 'n', group],
   makeDevice: (device: string) => ['pvcreate', '--quiet', device],
   makeGroup: (group: string, device: string, tag: string) => ['vgcreate', '--quiet', '--addtag', tag, group, device],
   removeGroup: (group: string) => ['vgremove', '--quiet', '--yes', group],

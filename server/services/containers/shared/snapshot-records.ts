@@ -11,6 +11,10 @@ export const snapshotKey = ownedKey;
 export const snapshotsOf = (records: Records, uuid: string): readonly SnapshotEntry[] =>
   ownedBy(records, 'snapshots', uuid);
 
+/** The oldest first. */
+export const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
+  Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
+
 export const putSnapshots = (records: Records, uuid: string, snapshots: readonly SnapshotEntry[]): Promise<void> =>
   putOwned(records, 'snapshots', uuid, snapshots);
 

@@ -14,7 +14,7 @@ import type { Caller } from '../../shared/caller.ts';
 import type { StateDeps } from '../../containers/shared/state-deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import { snapshotKey, snapshotsOf } from '../../containers/shared/snapshot-records.ts';
+import { byAge, snapshotKey, snapshotsOf } from '../../containers/shared/snapshot-records.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
 import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
@@ -159,11 +159,6 @@ async function headOf(
 }
 
 const isGiven = (target: unknown): target is object => typeof target === 'object' && target !== null;
-
-const byAge = (
-  a: { readonly name: string; readonly document: SnapshotDocument },
-  b: { readonly name: string; readonly document: SnapshotDocument },
-): number => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
 
 function findSnapshot(
   deps: Pick<ContainerSourceDeps, 'records'>,

@@ -9,7 +9,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { copyOrigin } from '../../containers/create/copy.ts';
 import { withRootIn } from '../../containers/shared/draft.ts';
-import type { SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
+import { byAge, type SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
 import { ofContainerSnapshots, type OfSnapshot } from '../../storage/volume-shapes.ts';
 import { receivedSnapshotKeys } from './arriving.ts';
 import { ownersOf, treeOf } from './owners.ts';
@@ -130,9 +130,6 @@ async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): Async
     yield piece;
   }
 }
-
-const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
-  Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
 
 const asArrived = (
   { records }: RefreshDeps,
