@@ -49,13 +49,12 @@ export const rulesAttribute = (doc: string) =>
   });
 
 const shownText = (doc: string) => text({ doc, computed: true });
-type ShownAttributes = Readonly<Record<keyof typeof ruleAttributes, ReturnType<typeof shownText>>>;
 
 /** The same as a computed attribute. */
 export const shownRulesAttribute = (doc: string) =>
   objects(
     Object.fromEntries(
       Object.entries(ruleAttributes).map(([name, attribute]) => [name, shownText(attribute.doc)]),
-    ) as ShownAttributes,
+    ) as Readonly<Record<keyof typeof ruleAttributes, ReturnType<typeof shownText>>>,
     { doc, computed: true },
   );

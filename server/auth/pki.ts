@@ -54,8 +54,6 @@ interface Authority {
   readonly certificate: X509Certificate;
 }
 
-type ReadList = RevocationList & { readonly pem: string };
-
 function readAuthorities(text: string, now: Date): readonly Authority[] {
   const blocks = blocksOf(text, 'CERTIFICATE');
   if (blocks.length === 0) throw new Error('it has no certificate in PEM form');
@@ -74,7 +72,7 @@ function readAuthorities(text: string, now: Date): readonly Authority[] {
 const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
-function readLists(text: string): readonly ReadList[] {
+function readLists(text: string): readonly (RevocationList & { readonly pem: string })[] {
   const blocks = blocksOf(text, 'X509 CRL');
   if (blocks.length === 0) throw new Error('it has no revocation list in PEM form (BEGIN X509 CRL)');
   return blocks.map((pem) => ({

@@ -8,13 +8,11 @@ import type { Caller } from '../services/shared/caller.ts';
 import type { ProjectNames } from '../services/shared/project-scope.ts';
 import type { RouteReply } from './route.ts';
 
-type Query = Readonly<Record<string, string | undefined>>;
-
 /** Why the caller may not make this request; for an object that must stay hidden, the answer for a missing one. */
 export function accessRefusal(
   { class: callerClass, project, projects, requestor }: Caller,
   endpoint: Endpoint,
-  query: Query,
+  query: Readonly<Record<string, string | undefined>>,
   demandsTrust: boolean,
 ): AppError | undefined {
   const access = decide(callerClass, endpoint, {

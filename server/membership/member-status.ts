@@ -2,11 +2,6 @@
 import { compareVersions } from '../api/text/compare-versions.ts';
 import type { Member, MemberStatus } from './members.ts';
 
-export interface ShownStatus {
-  readonly status: MemberStatus;
-  readonly message: string;
-}
-
 /** A sentence. `since`: when the records last answered. */
 export const silence = (since: Date | undefined): string =>
   `The records of the cluster have not answered${since === undefined ? '' : ` since ${since.toISOString()}`} (most of the etcds that keep them cannot be reached)`;
@@ -25,7 +20,7 @@ export function statusOfMember(
   member: Member,
   all: readonly Member[],
   { minVersion, silentSince }: Circumstances,
-): ShownStatus {
+): { readonly status: MemberStatus; readonly message: string } {
   if (member.isUnknown) return { status: 'Unknown', message: `Its status is unknown: ${silence(silentSince)}` };
   if (!member.isPresent)
     return { status: 'Offline', message: 'It has not renewed its lease: it has stopped, or cannot reach the store' };

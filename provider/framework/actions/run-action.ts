@@ -16,8 +16,6 @@ export interface ActionDeps<C> {
   readonly stopping: AbortSignal;
 }
 
-type Config = StateOf<Attributes>;
-
 export const planAction = <C>(deps: ActionDeps<C>, config: ValueMap): Promise<readonly Diagnostic[]> =>
   run(deps, 'plan', config, (given, { context }) => deps.action.plan?.(given, context) ?? Promise.resolve());
 
@@ -32,7 +30,7 @@ async function run<C>(
   { provider, action, client, stopping }: ActionDeps<C>,
   verb: 'plan' | 'run',
   config: ValueMap,
-  work: (given: Config, begun: RunningOperation<C>) => Promise<void>,
+  work: (given: StateOf<Attributes>, begun: RunningOperation<C>) => Promise<void>,
 ): Promise<readonly Diagnostic[]> {
   const { attributes, timeoutMs } = action;
   const given = knownPart(planChange(attributes, withoutNullEntries(attributes, config), null).planned) as ValueMap;

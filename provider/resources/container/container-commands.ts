@@ -99,7 +99,6 @@ export async function runDueCommands(
 
 type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' | 'timeout' | 'fail_on_error'> &
   Partial<Pick<ExecSpec, 'record_output'>>;
-type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 
 /** The time limit of an operation that only runs one command, whose own limit, `timeout`, holds. */
 export const noOtherLimit = longestTimerMs;
@@ -111,7 +110,7 @@ export async function runOne(
   spec: Run,
   path: Path,
   { showsOutput }: { readonly showsOutput: boolean } = { showsOutput: true },
-): Promise<Ran> {
+): Promise<Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>> {
   const limit = AbortSignal.timeout(Math.min(parseDuration(spec.timeout ?? '5m') ?? 300_000, longestTimerMs));
   const signal = AbortSignal.any([context.signal, context.stopping, limit]);
   // The arguments may hold sensitive values.

@@ -44,7 +44,7 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
 /** Where the commits of image updates go. */
 export function pushable(
   path: string,
-  { name, images, source }: Set,
+  { name, images, source }: WrittenSet,
   sources: ControllerFile['sources'],
 ): readonly Finding[] {
   const found = sources.find((one) => one.name === source);
@@ -55,8 +55,6 @@ export function pushable(
   if (images.branch !== undefined || (tag === undefined && semver === undefined)) return [];
   return [wrong('bad-config', path, `${path} must name a branch to push to: the source ${source} follows tags`)];
 }
-
-type Set = WrittenSet;
 
 const duplicates = (list: string, entries: readonly { readonly name: string }[]): readonly Finding[] =>
   entries.flatMap(({ name }, index) =>

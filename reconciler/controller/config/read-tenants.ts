@@ -68,10 +68,8 @@ export function readTenant(written: WrittenTenant, at: string, folder: string, r
   return { name, hosts, kinds, names, projects, uses, images, keys, restrictions, ...files };
 }
 
-type Set = WrittenSet;
-
 /** The tenant of a set; undefined if gantry.yaml has no tenants or the set names none. */
-export function tenantOf(file: ControllerFile, { name, source, path }: Set, at: string, report: Report) {
+export function tenantOf(file: ControllerFile, { name, source, path }: WrittenSet, at: string, report: Report) {
   const { tenants = [] } = file;
   if (tenants.length === 0) return undefined;
   const found = tenants.filter(({ sources }) => sources.some((one) => isOf(one, source, path)));

@@ -17,18 +17,13 @@ export interface Restraint {
 
 export const noRestraint: Restraint = { objects: new Map(), paths: new Map(), isCalm: false, skipsWaits: false };
 
-export interface PlanScope {
-  readonly documents: readonly Document[];
-  readonly options: PlanOptions;
-}
-
 /** `exists`: the object is on the host. A restrained object that is missing is excluded, with its dependents. */
 export function restrained(
   documents: readonly Document[],
   options: PlanOptions,
   restraint: Restraint,
   exists: (document: Document) => boolean,
-): PlanScope {
+): { readonly documents: readonly Document[]; readonly options: PlanOptions } {
   const { objects, isCalm } = restraint;
   const missing = documents.filter((document) => objects.has(document.address) && !exists(document));
   const exclude = [...(options.exclude ?? []), ...missing.map(({ address }): Address => address)];

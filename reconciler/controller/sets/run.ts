@@ -23,7 +23,6 @@ export interface RunStart {
 export type RunHub = Pick<Hub, 'emit' | 'isHeard'> & { readonly tracing?: Tracer | undefined };
 
 type HostWork = Operation['hosts'][number];
-type Changes = RunRecord['changes'];
 
 const quietMs = 200;
 
@@ -168,7 +167,7 @@ export class Run {
   }
 }
 
-function countChanges(plan: Plan | undefined, result: RunResult | undefined): Changes {
+function countChanges(plan: Plan | undefined, result: RunResult | undefined): RunRecord['changes'] {
   const done = new Set(result?.done);
   const made = (plan?.changes ?? []).filter(({ steps }) => steps.length > 0 && steps.every((id) => done.has(id)));
   const count = (...actions: readonly string[]): number => made.filter(({ action }) => actions.includes(action)).length;

@@ -239,11 +239,6 @@ function circular(cycle: readonly Address[], declared: ReadonlyMap<Address, Docu
   };
 }
 
-interface Frame {
-  readonly address: Address;
-  next: number;
-}
-
 /** Depth first without recursion, so that long chains cannot overflow the stack. */
 export function sortByNeeds(
   objects: readonly { readonly address: Address }[],
@@ -254,7 +249,7 @@ export function sortByNeeds(
   const state = new Map<Address, 'open' | 'done'>();
   for (const { address } of objects) {
     if (state.has(address)) continue;
-    const stack: Frame[] = [{ address, next: 0 }];
+    const stack: { readonly address: Address; next: number }[] = [{ address, next: 0 }];
     state.set(address, 'open');
     for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
       const need = needs.get(frame.address)?.[frame.next];

@@ -13,7 +13,6 @@ import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from '../ownership/owner-records.ts';
 import type { PlaceText, SetPlace } from '../ownership/place.ts';
 
-export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
 export type PowerAction = 'start' | 'stop' | 'restart';
 
 /** A running or stopped container that an edit of a profile, network or pool reaches. */
@@ -47,7 +46,7 @@ export interface ResourceChange {
   readonly address: Address;
   readonly kind: KindName;
   readonly name: string;
-  readonly action: ChangeAction;
+  readonly action: 'create' | 'update' | 'replace' | 'delete' | 'no-op';
   /** Beside `action`; with `no-op` it is the whole change. */
   readonly power?: PowerAction;
   readonly changes: readonly Change[];

@@ -22,12 +22,10 @@ import { hasRun } from './run-exec.ts';
 import { sendAndWait, StaleError, type Note, type StepContext } from './context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
-type RunThen = (step: Step) => Promise<Note>;
-
 export async function rebuild(
   context: StepContext,
   step: RebuildStep,
-  runThen: RunThen,
+  runThen: (step: Step) => Promise<Note>,
   signal: AbortSignal,
 ): Promise<Note> {
   const aside = asideName(step.name);

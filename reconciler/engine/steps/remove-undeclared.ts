@@ -7,9 +7,7 @@ import { asText, mapOf } from '../../core/documents/json-values.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type StepContext } from './context.ts';
 
-type Texts = Readonly<Record<string, string>>;
-
-const textsOf = (map: JsonObject): Texts =>
+const textsOf = (map: JsonObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(map).map(([key, value]) => [key, asText(value)]));
 
 /** `body`: the body of the request, with the owner's record. */

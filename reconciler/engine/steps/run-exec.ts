@@ -56,17 +56,12 @@ async function reasonToSkip(context: StepContext, step: ExecStep, signal: AbortS
   return code === 0 ? 'not needed because the command of unless succeeded' : undefined;
 }
 
-interface CommandResult {
-  readonly code: number;
-  readonly output: string;
-}
-
 async function run(
   context: StepContext,
   step: ExecStep,
   command: readonly string[],
   signal: AbortSignal,
-): Promise<CommandResult> {
+): Promise<{ readonly code: number; readonly output: string }> {
   const { environment, cwd, user, group } = step.spec;
   const tail = new Tail(keptBytes);
   const options = {

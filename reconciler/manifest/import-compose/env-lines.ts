@@ -57,13 +57,8 @@ function statementFrom(text: string, from: number): number {
   return at;
 }
 
-interface Value {
-  readonly value?: string;
-  readonly end: number;
-}
-
 /** undefined: its quote does not end. */
-function valueAt(text: string, from: number): Value | undefined {
+function valueAt(text: string, from: number): { readonly value?: string; readonly end: number } | undefined {
   const quote = text[from];
   if (quote !== '"' && quote !== "'") {
     const end = endOfLine(text, from);

@@ -21,15 +21,10 @@ export function portsOf(file: ComposeFile, service: string, values: JsonObject):
   return devices;
 }
 
-interface Proxy {
-  readonly listen: string;
-  readonly connect: string;
-}
-
 const short = /^(?:(\[[0-9a-f:]+\]|[\d.]+):)?(\d+(?:-\d+)?):(\d+(?:-\d+)?)(?:\/(\w+))?$/i;
 
 /** Why not, as a text. */
-function proxyOf(text: string): Proxy | string {
+function proxyOf(text: string): { readonly listen: string; readonly connect: string } | string {
   const found = short.exec(text);
   if (found === null) return text.includes('$') ? 'its variable has no default' : 'it names no port of the host';
   const [, address = '0.0.0.0', host = '', inside = '', protocol = 'tcp'] = found;

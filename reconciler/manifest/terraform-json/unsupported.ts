@@ -39,9 +39,7 @@ export type StructureCode =
 
 export type Code = RefusalCode | StructureCode;
 
-type Row = readonly [what: string, hint: string];
-
-export const rows: Readonly<Record<Code, Row>> = {
+export const rows: Readonly<Record<Code, readonly [what: string, hint: string]>> = {
   E_SYNTAX: ['a text that is no expression', 'correct the expression; a literal ${ is written $${'],
   E_PROVIDER_FUNCTION: ['functions of other providers', 'write the result, or compute it in a local'],
   E_FUNCTION: [

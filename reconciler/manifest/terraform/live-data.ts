@@ -43,8 +43,6 @@ async function answerTo(client: Client, request: DataRequest, signal?: AbortSign
   }
 }
 
-type DataArguments = ReturnType<typeof argumentsIn>;
-
 /** All arguments of all data sources; each reads its own. */
 function argumentsIn(args: JsonObject) {
   const text = (name: string): string | null => (typeof args[name] === 'string' ? args[name] : null);
@@ -54,7 +52,7 @@ function argumentsIn(args: JsonObject) {
   return { name, pool, network, alias, fingerprint, status, profile, name_prefix: text('name_prefix'), config };
 }
 
-const readers: Readonly<Record<string, (ask: Ask, args: DataArguments) => Promise<object>>> = {
+const readers: Readonly<Record<string, (ask: Ask, args: ReturnType<typeof argumentsIn>) => Promise<object>>> = {
   gantry_container: containers.container,
   gantry_containers: containers.containers,
   gantry_image: objects.image,

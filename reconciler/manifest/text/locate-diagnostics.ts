@@ -8,8 +8,6 @@ import { parseText } from './parse-json.ts';
 import type { RawDocument, TextProblem } from './parse-yaml.ts';
 import type { SourceText } from './sources.ts';
 
-type Excerpt = Pick<Diagnostic, 'excerpt'>;
-
 /** Keeps the text without its tree: the tree is parsed again for the few diagnostics that are shown. */
 export class PlacedText {
   readonly file: string;
@@ -35,7 +33,7 @@ export class PlacedText {
     return this.locationAt(offset);
   }
 
-  excerptAt(offset: number, length = 1): Excerpt {
+  excerptAt(offset: number, length = 1): Pick<Diagnostic, 'excerpt'> {
     const start = this.#text.lastIndexOf('\n', offset - 1) + 1;
     const end = this.#text.indexOf('\n', offset);
     const text = this.#text.slice(start, end === -1 ? undefined : end).replace(/\r$/, '');

@@ -12,9 +12,7 @@ import {
 } from 'yaml';
 import { isSteering, printable } from '../../core/text/terminal-text.ts';
 
-type Options = CreateNodeOptions & ToStringOptions;
-
-export function yamlText(value: unknown, options: Options = {}): string {
+export function yamlText(value: unknown, options: CreateNodeOptions & ToStringOptions = {}): string {
   const text = stringify(value, options);
   return isSteering(text) ? quotedText(new Document(value, options), options) : text;
 }

@@ -27,13 +27,8 @@ export async function fingerprintImage(files: ImagePaths, signal: AbortSignal): 
   return hash.digest('hex');
 }
 
-export interface FreeSpace {
-  readonly bytes: number;
-  readonly inodes: number;
-}
-
 /** Space that an unprivileged user could still use below the directory. */
-export async function freeSpace(directory: string): Promise<FreeSpace> {
+export async function freeSpace(directory: string): Promise<{ readonly bytes: number; readonly inodes: number }> {
   const stats = await statfs(directory);
   // File systems without a fixed number of inodes report 0 of 0.
   return { bytes: stats.bavail * stats.bsize, inodes: stats.files === 0 ? Number.MAX_SAFE_INTEGER : stats.ffree };

@@ -31,11 +31,6 @@ export interface MaasDevice {
   readonly interfaces: readonly MaasInterface[];
 }
 
-export interface MaasMachine {
-  readonly id: string;
-  readonly domain: string;
-}
-
 type Json = Readonly<Record<string, unknown>>;
 const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
 const list = (value: unknown): Json[] => (Array.isArray(value) ? value.map(object) : []);
@@ -49,7 +44,7 @@ export class Maas {
   }
 
   /** Throws DriverError Invalid unless exactly one has that name. */
-  async machine(name: string): Promise<MaasMachine> {
+  async machine(name: string): Promise<{ readonly id: string; readonly domain: string }> {
     const found = list(await this.#connection.get('machines/', { hostname: name }));
     const [first] = found;
     if (first === undefined || found.length > 1) {

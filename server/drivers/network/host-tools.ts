@@ -9,10 +9,9 @@ import { parseLinks, parseRoutes, type Link, type Route } from './ip-commands.ts
 import { attempt } from '../../lib/shared/attempt.ts';
 
 const packages = { ip: 'iproute2', nft: 'nftables', dnsmasq: 'dnsmasq-base' } as const;
-export type HostTool = keyof typeof packages;
 
 /** Absolute path of a tool. Throws DriverError NotSupported naming its package. */
-export async function findTool(tool: HostTool): Promise<string> {
+export async function findTool(tool: keyof typeof packages): Promise<string> {
   for (const dir of programDirs) {
     const path = join(dir, tool);
     const isThere = await access(path, constants.X_OK).then(

@@ -8,16 +8,11 @@ import type { ImageTarget, ImageRequest, RemoteImage, RemoteServer } from './dri
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 import { findStreamImage, sortStreamImages, type StreamFile, type StreamImage } from './streams-index.ts';
 
-interface CachedIndex {
-  readonly images: readonly StreamImage[];
-  readonly readAtMs: number;
-}
-
 const cacheMs = 3_600_000;
 const maxCachedServers = 16;
 
 export class Streams {
-  readonly #cache = new Map<string, CachedIndex>();
+  readonly #cache = new Map<string, { readonly images: readonly StreamImage[]; readonly readAtMs: number }>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {

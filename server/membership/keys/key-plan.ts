@@ -11,8 +11,6 @@ export interface KeyMember {
   readonly runsEtcd: boolean;
 }
 
-export type KeyStep = 'follow' | 'advance' | 'wait' | 'rest';
-
 /** follow: this member does what the phase asks. Members that run an etcd follow one at a time, since it is restarted. advance: all present
  *  members have followed, and the first of them begins the next phase. */
 export function nextKeyStep(
@@ -20,7 +18,7 @@ export function nextKeyStep(
   followed: Progress | undefined,
   members: readonly KeyMember[],
   here: number,
-): KeyStep {
+): 'follow' | 'advance' | 'wait' | 'rest' {
   const present = members.filter(({ isPresent }) => isPresent);
   const own = members.find(({ number }) => number === here);
   if (own === undefined) return 'rest';

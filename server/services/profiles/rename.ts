@@ -13,10 +13,9 @@ export interface ProfileRename {
 
 /** The transaction's other two changes are those of the profile itself. */
 export const maxUsersPerTransaction = storeLimits.opsPerTxn - 2;
-type Users = readonly Entry<ContainerDocument>[];
 
 /** Containers that have the profile of this qualified name. */
-export function usersOfProfile(records: Records, name: string): Users {
+export function usersOfProfile(records: Records, name: string): readonly Entry<ContainerDocument>[] {
   const plain = plainName(name);
   return records.containers
     .list()

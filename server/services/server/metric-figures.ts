@@ -23,14 +23,11 @@ export interface Running {
 /** Max interfaces shown per container: its guest can make any number. */
 const maxInterfaces = 32;
 
-type Row = readonly [name: string, help: string, read: (one: Running) => number];
-type Memory = keyof ContainerUsage['memory'];
-
-const sum = (one: Running, ...keys: readonly Memory[]): number =>
+const sum = (one: Running, ...keys: readonly (keyof ContainerUsage['memory'])[]): number =>
   keys.reduce((total, key) => total + one.usage.memory[key], 0);
 const free = ({ usage, metrics }: Running): number => Math.max(0, usage.memoryTotal - metrics.memory.usage);
 
-const gauges: readonly Row[] = [
+const gauges: readonly (readonly [name: string, help: string, read: (one: Running) => number])[] = [
   ['lxd_procs_total', 'The number of running processes.', ({ metrics }) => metrics.processes],
   [
     'lxd_memory_Active_anon_bytes',

@@ -14,11 +14,6 @@ import { ofProject, profilesOf } from './project-scope.ts';
 
 export type ContainerEntry = Entry<ContainerDocument>;
 
-interface RenderedContainer {
-  readonly expanded: ExpandedSettings;
-  readonly object: Container;
-}
-
 /** Facts about containers of other cluster members. */
 export interface ContainerPlaces {
   /** Name of this member; `none` without a cluster. */
@@ -44,7 +39,7 @@ export class ContainerView {
   #expanded = new WeakMap<AnyEntry, ExpandedSettings>();
   #profilesGeneration = -1;
   /** The rendered form of an entry; cached until its expansion or status changes. */
-  readonly #rendered = new WeakMap<AnyEntry, RenderedContainer>();
+  readonly #rendered = new WeakMap<AnyEntry, { readonly expanded: ExpandedSettings; readonly object: Container }>();
   /** The containers of all members in order of name, cached until one of them changes. */
   #sorted:
     | {
@@ -169,13 +164,11 @@ const noPlaces: ContainerPlaces = {
   members: { nameOf: () => 'none', statusOf: () => statusCodes.error },
 };
 
-type CommonFields = Omit<Snapshot, 'name' | 'description' | 'expires_at'>;
-
 /** The fields common to containers and their snapshots. */
 export const renderFields = (
   document: ContainerDocument | SnapshotDocument,
   expanded: ExpandedSettings,
-): CommonFields => ({
+): Omit<Snapshot, 'name' | 'description' | 'expires_at'> => ({
   architecture: document.architecture,
   profiles: [...document.profiles],
   ephemeral: document.ephemeral,

@@ -41,11 +41,6 @@ export class EtcdFailure extends Error {
   }
 }
 
-interface GrpcError {
-  readonly code: number;
-  readonly details: string;
-}
-
 export function failureOf(error: unknown, endpoint: string): EtcdFailure {
   if (!isGrpcError(error)) return new EtcdFailure('unreachable', 'Unavailable', `etcd at ${endpoint} failed`, error);
   const { code, details } = error;
@@ -120,7 +115,7 @@ function byCode(
 
 export const isCancelled = (error: unknown): boolean => isGrpcError(error) && error.code === grpcCodes.cancelled;
 
-function isGrpcError(error: unknown): error is GrpcError {
+function isGrpcError(error: unknown): error is { readonly code: number; readonly details: string } {
   return (
     typeof error === 'object' &&
     error !== null &&

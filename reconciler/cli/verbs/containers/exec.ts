@@ -21,14 +21,12 @@ export const exec: Run<ExecOptions> = async (context, words) => {
   return runInside(context, parseContainer(word, 'gantry exec'), command, context.options);
 };
 
-type ExecFlags = Pick<ExecOptions, 'tty' | 'env' | 'cwd' | 'user' | 'group'>;
-
 /** Ends with the exit code of the command. */
 export async function runInside(
   context: Context<HostOptions>,
   name: string,
   command: readonly string[],
-  flags: ExecFlags,
+  flags: Pick<ExecOptions, 'tty' | 'env' | 'cwd' | 'user' | 'group'>,
 ): Promise<ExitCode> {
   const { io } = context;
   const isTerminal = flags.tty ?? (io.stdin.isTTY === true && io.stdout.isTTY === true);

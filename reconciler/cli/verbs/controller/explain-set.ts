@@ -70,11 +70,9 @@ function suspensionLine({ id, set, host, address, path, reason, by, until }: Sus
   return `${what}${where} is left alone by ${by}: ${reason} (${end}).`;
 }
 
-type Host = SetStatus['hosts'][number];
-
 function hostLine(
   { status: whole }: SetStatus,
-  { host, status, error, objects }: Host,
+  { host, status, error, objects }: SetStatus['hosts'][number],
   offline?: string,
 ): readonly string[] {
   const why = error ?? offline;

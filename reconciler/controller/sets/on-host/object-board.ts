@@ -5,8 +5,6 @@ import { normalizeDocuments } from '../../../core/graph/normalize.ts';
 import type { ObjectSummary } from '../../contract/index.ts';
 import { changedObjects, objectsOf } from '../../decide/object-status.ts';
 
-type BoardInput = Omit<Parameters<typeof objectsOf>[0], 'needs'>;
-
 export class ObjectBoard {
   #objects: ReadonlyMap<string, ObjectSummary> = new Map();
   #needs: ReadonlyMap<string, readonly string[]> | undefined;
@@ -21,7 +19,7 @@ export class ObjectBoard {
   }
 
   /** Returns the objects that have changed. */
-  show(shown: BoardInput): ReturnType<typeof changedObjects> {
+  show(shown: Omit<Parameters<typeof objectsOf>[0], 'needs'>): ReturnType<typeof changedObjects> {
     this.#needs ??= needsOf(shown.documents);
     const before = this.#objects;
     this.#objects = objectsOf({ ...shown, needs: this.#needs });

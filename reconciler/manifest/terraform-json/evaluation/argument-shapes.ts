@@ -33,11 +33,9 @@ export type Shape =
   | { readonly list: Members }
   | { readonly each: Members };
 
-type Nesting = 'object' | 'list' | 'each';
-
 /** Names, separated by spaces, of the arguments of each shape; the members of nested ones. */
 export type NamesByShape = { readonly [Plain in Exclude<Shape, object>]?: string } & {
-  readonly [Nested in Nesting]?: Readonly<Record<string, NamesByShape>>;
+  readonly [Nested in 'object' | 'list' | 'each']?: Readonly<Record<string, NamesByShape>>;
 };
 
 export const membersOf = ({ object = {}, list = {}, each = {}, ...plain }: NamesByShape): Members =>

@@ -21,8 +21,7 @@ import {
   type Value,
 } from './values.ts';
 
-type Primitive = string | number | boolean;
-const isPrimitive = (value: Value): value is Primitive =>
+const isPrimitive = (value: Value): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 const isPresent = (value: Value): boolean => value !== null && value !== unknown;
 

@@ -3,13 +3,8 @@ import { Socket } from 'node:net';
 import { driverErrors } from '../../driver-error.ts';
 import type { Libc } from './syscalls.ts';
 
-export interface Pipe {
-  readonly reader: number;
-  readonly writer: number;
-}
-
 /** Both ends are close-on-exec. */
-export function openPipe(libc: Libc): Pipe {
+export function openPipe(libc: Libc): { readonly reader: number; readonly writer: number } {
   const ends = new Int32Array(2);
   if (libc.pipe2(ends, closeOnExec) !== 0) throw driverErrors.failed('Cannot make a pipe: too many open files?');
   return { reader: ends[0] ?? -1, writer: ends[1] ?? -1 };

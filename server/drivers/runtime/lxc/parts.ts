@@ -1,13 +1,12 @@
 // The parts of devices as lists: select, join and compare them. Pure.
 import { noParts, type DeviceParts } from '../../device-parts.ts';
 
-type Parts = { -readonly [Key in keyof DeviceParts]: DeviceParts[Key] };
 export const partKinds = ['nics', 'mounts', 'nodes', 'diskRates'] as const;
 
 export const partsOf = (parts: DeviceParts, device: string): DeviceParts => pick(parts, (one) => one.device === device);
 export const without = (parts: DeviceParts, device: string): DeviceParts => pick(parts, (one) => one.device !== device);
 export function pick(parts: DeviceParts, fits: (part: { readonly device: string }) => boolean): DeviceParts {
-  const picked: Parts = { ...noParts };
+  const picked: { -readonly [Key in keyof DeviceParts]: DeviceParts[Key] } = { ...noParts };
   for (const kind of partKinds) (picked[kind] as readonly unknown[]) = parts[kind].filter(fits);
   return picked;
 }

@@ -36,8 +36,6 @@ import { missingProgram } from '../programs.ts';
 import { removeTree } from '../remove-tree.ts';
 import { openTreeDriver } from '../tree-driver.ts';
 
-export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
-
 /** Every subvolume's own directory has this number. */
 const subvolumeInode = 256;
 const quotaScanMs = 3_600_000;
@@ -54,7 +52,7 @@ async function kernelHasBtrfs(): Promise<boolean> {
   return /\bbtrfs$/m.test(await readFile('/proc/filesystems', 'utf8'));
 }
 
-export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
+export function openBtrfsStorage(deps: Omit<DirStorageDeps, 'ownership'>): StorageDriver {
   return openTreeDriver(
     {
       name: 'btrfs',

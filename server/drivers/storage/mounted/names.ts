@@ -4,14 +4,9 @@ import type { PoolSpec } from '../driver.ts';
 import type { TreeNames } from '../tree-names.ts';
 import type { TreeStore } from './store.ts';
 
-interface Place {
-  readonly pool: PoolSpec;
-  readonly id: string;
-}
-
 export function storeNames(
   store: TreeStore,
-  placeOf: (path: string) => Place,
+  placeOf: (path: string) => { readonly pool: PoolSpec; readonly id: string },
   move: (from: string, to: string) => Promise<void>,
 ): TreeNames {
   const has = async (path: string): Promise<boolean> => {

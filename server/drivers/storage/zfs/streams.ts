@@ -22,8 +22,6 @@ import {
   type Look,
 } from './moments.ts';
 
-type Native = NonNullable<TreeKind['native']>;
-
 /** The programs do all their work by it; a fence that mounts what may be written elsewhere would close the device. */
 const control = '/dev/zfs';
 
@@ -33,7 +31,7 @@ interface Trees {
 }
 
 /** `expectBlocks`: called before the pool gets a block volume. */
-export function zfsStreams(trees: Trees, expectBlocks: (pool: PoolSpec) => void): Native {
+export function zfsStreams(trees: Trees, expectBlocks: (pool: PoolSpec) => void): NonNullable<TreeKind['native']> {
   const datasetAt = (path: string): string => {
     const { pool, id } = trees.place(path);
     return datasetFor(pool, id);

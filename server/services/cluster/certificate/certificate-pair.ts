@@ -38,9 +38,7 @@ export function judgePair(
   return unfit === undefined ? { pair } : { problems: [{ path: paths.cert, message: unfit }] };
 }
 
-type Chain = [X509Certificate, ...X509Certificate[]];
-
-function chainOf(text: string): Chain | string {
+function chainOf(text: string): [X509Certificate, ...X509Certificate[]] | string {
   if (text.trim() === '') return 'is required';
   if (text.length > maxCharacters) return `must have at most ${maxCharacters} characters`;
   const blocks = text.match(block) ?? [];

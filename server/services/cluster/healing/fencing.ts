@@ -29,8 +29,6 @@ export interface AfterFence {
   forget(name: string): Promise<void>;
 }
 
-export type StartLimits = Pick<RunConfig, 'startUntilFile'>;
-
 /** Starts need at least this much time before the lease ends. */
 const shortestMs = 1_000;
 
@@ -91,7 +89,7 @@ export class Fencing {
   }
 
   /** Starts a container with these limits. Throws AppError unavailable if another member might start it, too. */
-  async whileStarting<T>(name: string, start: (limits: StartLimits) => Promise<T>): Promise<T> {
+  async whileStarting<T>(name: string, start: (limits: Pick<RunConfig, 'startUntilFile'>) => Promise<T>): Promise<T> {
     if (!this.#isShared(name) || !(this.#isWanted || this.#isActive)) return await start({});
     this.#starting.add(name);
     try {

@@ -10,11 +10,6 @@ export type TakeOver = {
   [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K]; readonly modRev: Rev };
 }[Kind];
 
-export interface Transaction {
-  readonly compares: readonly Compare[];
-  readonly ops: readonly Op[];
-}
-
 /** Keeps a transaction within the store's limits. */
 export const recordsPerTxn = 50;
 const bytesPerTxn = 512 * 1024;
@@ -30,7 +25,7 @@ export function takeOver(
   taken: readonly TakeOver[],
   { from, to }: { readonly from: number; readonly to: number },
   conditions: readonly Compare[],
-): readonly Transaction[] {
+): readonly { readonly compares: readonly Compare[]; readonly ops: readonly Op[] }[] {
   const [before, after] = [new KeySpace(from), new KeySpace(to)];
   const txns: { compares: Compare[]; ops: Op[]; bytes: number; records: number }[] = [];
   for (const { kind, name, document, modRev } of taken) {

@@ -67,16 +67,11 @@ export async function inTurn<T extends { readonly name: string }>(
   return failures;
 }
 
-interface Wish {
-  readonly mode: string;
-  readonly isForced: boolean;
-}
-
 async function leave(
   deps: MoveOutDeps,
   caller: Caller,
   { name }: ContainerEntry,
-  { mode, isForced }: Wish,
+  { mode, isForced }: { readonly mode: string; readonly isForced: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const { records, runtime, locks, cluster, operations, view } = deps;

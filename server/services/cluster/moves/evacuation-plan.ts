@@ -4,9 +4,8 @@ import { deviceHome } from '../../../api/devices/index.ts';
 import { evacuateKeys } from '../../containers/shared/evacuate-keys.ts';
 
 export const evacuationModes = ['auto', 'migrate', 'live-migrate', 'stop'] as const;
-export type EvacuationMode = (typeof evacuationModes)[number];
 
-export const isEvacuationMode = (text: string): text is EvacuationMode =>
+export const isEvacuationMode = (text: string): text is (typeof evacuationModes)[number] =>
   (evacuationModes as readonly string[]).includes(text);
 
 /** `live`: its processes move with it if it runs. */

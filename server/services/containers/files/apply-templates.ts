@@ -27,7 +27,6 @@ import { plainName } from '../../../api/project/project-names.ts';
 export const applyTemplateKey = 'volatile.apply_template';
 
 type ApplyDeps = Pick<ContainerDeps, 'records' | 'pools' | 'view' | 'runtime' | 'idMaps'>;
-type Template = ContainerMetadata['templates'][string];
 
 /** The container is stopped and its lock held. Throws AppError badRequest naming the template and its problem. */
 export async function applyTemplates(
@@ -77,7 +76,7 @@ export function withoutTemplateTrigger(config: ConfigMap): ConfigMap {
 interface DueTemplate {
   readonly trigger: string;
   readonly target: string;
-  readonly template: Template;
+  readonly template: ContainerMetadata['templates'][string];
 }
 
 /** Templates pending since create or copy come first, then those of every start. Pure. */

@@ -9,14 +9,9 @@ import { dropSnapshots } from '../shared/snapshot-records.ts';
 import { dropBackups } from '../../shared/backups.ts';
 import { removeRecord, makeReady } from '../../shared/saga-records.ts';
 
-export interface DeleteParams {
-  readonly name: string;
-  readonly pool: string;
-}
-
 export function deleteContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir' | 'backupsDir'>,
-): Saga<DeleteParams> {
+): Saga<{ readonly name: string; readonly pool: string }> {
   return {
     kind: 'container-delete',
     onRestart: 'finish',

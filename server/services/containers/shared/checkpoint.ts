@@ -12,10 +12,8 @@ export interface CheckpointOwner {
   readonly pool: string;
 }
 
-type PlaceDeps = Pick<ContainerDeps, 'pools'>;
-
 /** Part of the container's volume: copied, renamed, counted and deleted with it. */
-export const checkpointDirOf = ({ pools }: PlaceDeps, { name, pool }: CheckpointOwner): string =>
+export const checkpointDirOf = ({ pools }: Pick<ContainerDeps, 'pools'>, { name, pool }: CheckpointOwner): string =>
   join(pools.volumePath(pool, { type: 'container', name }), 'state');
 
 /** Throws badRequest with the reason if this host cannot do it. */

@@ -4,9 +4,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';
 import { errors } from '../../../api/errors.ts';
 
-export type RenameSnapshotParams = SnapshotParams & { readonly to: string };
-
-export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<RenameSnapshotParams> {
+export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams & { readonly to: string }> {
   return {
     kind: 'snapshot-rename',
     onRestart: 'unwind',

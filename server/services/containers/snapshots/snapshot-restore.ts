@@ -11,10 +11,8 @@ import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 
-export type RestoreParams = SnapshotParams & RestorePlan;
-
 /** Finished after a crash: from the first step on the old content may be gone. */
-export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams> {
+export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams & RestorePlan> {
   return {
     kind: 'snapshot-restore',
     onRestart: 'finish',

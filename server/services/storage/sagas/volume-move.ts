@@ -6,10 +6,8 @@ import { copyVolumeSnapshots } from '../copy-volume-snapshots.ts';
 import { newCustomVolume } from '../volume-shapes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 
-export type MoveToPoolParams = MoveParams & { readonly snapshots: VolumeSnapshots };
-
 /** The copy is complete before the original is deleted; after that, recovery can only go forward. */
-export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
+export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveParams & { readonly snapshots: VolumeSnapshots }> {
   const has = ({ pool, name }: VolumeId): Promise<boolean> => {
     const { driver, pool: spec } = deps.pools.use(pool);
     return driver.hasVolume(spec, refOf(name));

@@ -10,9 +10,7 @@ import {
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 
-export type RenameVolumeSnapshotParams = VolumeSnapshotParams & { readonly to: string };
-
-export function renameVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<RenameVolumeSnapshotParams> {
+export function renameVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<VolumeSnapshotParams & { readonly to: string }> {
   return {
     kind: 'volume-snapshot-rename',
     onRestart: 'unwind',

@@ -31,7 +31,6 @@ export class PeerError extends Error {
   }
 }
 
-type Schema = Parameters<typeof validateBody>[0];
 type Message = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** A correct peer waits for an answer long before this. */
@@ -98,7 +97,7 @@ export class Peer {
   }
 
   /** The next message, which must match the schema. Throws PeerError if the other side failed, left, or sent another message. */
-  async receive(schema: Schema): Promise<unknown> {
+  async receive(schema: Parameters<typeof validateBody>[0]): Promise<unknown> {
     await this.#oneWaits();
     const message = this.#messages.shift();
     const [problem] = validateBody(schema, message);

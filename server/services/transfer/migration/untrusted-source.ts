@@ -54,13 +54,8 @@ export const withoutCheckpoints = (offer: ContainerMigrationOffer): ContainerMig
   snapshots: offer.snapshots.map((one) => ({ ...one, stateful: false })),
 });
 
-interface Deps {
-  readonly records: Records;
-  readonly pools: Pools;
-}
-
 export async function untrustedContainer(
-  { records, pools }: Deps,
+  { records, pools }: { readonly records: Records; readonly pools: Pools },
   name: string,
   document: ContainerDocument,
   snapshots: readonly { readonly document: SnapshotDocument }[],

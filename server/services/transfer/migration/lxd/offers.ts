@@ -16,7 +16,6 @@ import { idMapKeys } from '../../../containers/shared/id-maps.ts';
 import { criu, fsKind, type LxdHeader, type LxdSetting, type LxdSnapshot } from './messages.ts';
 
 type Offer = ContainerMigrationOffer | VolumeMigrationOffer;
-type SnapshotOffer = Offer['snapshots'][number];
 
 /** The format of files between gantryd and a real LXD. */
 export const rsyncFormat = 'rsync';
@@ -163,7 +162,7 @@ function offeredSnapshot(one: LxdSnapshot, header: LxdHeader): Record<string, un
   };
 }
 
-function lxdSnapshotOf(one: SnapshotOffer): LxdSnapshot {
+function lxdSnapshotOf(one: Offer['snapshots'][number]): LxdSnapshot {
   const isContainer = 'devices' in one;
   return {
     name: one.name,
