@@ -58,14 +58,6 @@ describe.each(await benchHosts('kinds', 'sim', 'lxd'))('on %s', (host) => {
     expect((await bench.life()).pid).toBe(before.pid);
   });
 
-  test('a volume that a container needs must be declared or exist', async () => {
-    bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
-    const run = await bench.gantry('plan');
-    expect(run.code).toBe(1);
-    expect(run.stderr).toContain('the storage volume p1/nothing is neither declared nor on the server');
-    bench.parts = original;
-  });
-
   test('an existing volume is adopted unchanged', async () => {
     const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
       name: 'data',

@@ -96,8 +96,8 @@ describe.skipIf(missing !== undefined)('a running container of a real LXD', () =
       expect((await daemon.get(`/1.0/containers/${pool}`)).status).toBe('Running');
     });
 
-    // A refresh goes the same way in every pool; a long run has it in both.
-    const refreshes = test.skipIf(pool !== 'default' && !isLongRun);
+    // migration/stock-lxd.test.ts has refreshes; a long run has them of running containers.
+    const refreshes = test.skipIf(!isLongRun);
     refreshes(
       'goes back by a copy while it runs, a stop, and a refresh, and nothing is lost',
       { timeout: limitMs },

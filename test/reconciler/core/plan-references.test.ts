@@ -11,11 +11,17 @@ import { root, source, host, plan, withContainers, codes } from '../../support/f
 describe('references', () => {
   test('an unknown name is an error with the nearest name of the documents or of the server', () => {
     const made = plan([
-      document('container', 'c', { source: { type: 'image', alias: 'bsae' }, profiles: ['wbe'] }),
+      document('container', 'c', {
+        source: { type: 'image', alias: 'bsae' },
+        profiles: ['wbe'],
+        devices: { data: { type: 'disk', pool: 'p1', source: 'nothing', path: '/data' } },
+      }),
       document('profile', 'web'),
+      document('storage_pool', 'p1', { driver: 'dir' }),
     ]);
     expect(made.diagnostics.map(({ path, message }) => `${path}: ${message}`)).toEqual([
       'profiles.0: the profile wbe is neither declared nor on the server (did you mean web?)',
+      'devices.data.source: the storage volume p1/nothing is neither declared nor on the server',
       'source.alias: the image alias bsae is neither declared nor on the server (did you mean base?)',
     ]);
     expect(made.steps).toEqual([]);

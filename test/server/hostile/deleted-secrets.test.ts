@@ -15,13 +15,14 @@ const holds = (dir: string, text: string): boolean =>
 
 const gone = (dir: string, text: string): Promise<void> => until(() => !holds(dir, text));
 
-test('a replaced password of a container and of a profile, and the hash of a replaced trust password are erased', async () => {
+test('the config of a deleted container, a replaced password of a container and of a profile, and the hash of a replaced trust password are erased', async () => {
   await withDaemon({}, async (daemon) => {
     const database = join(daemon.dir, 'database');
     await seed(daemon);
     // Large enough for separate pages, which become free.
     const secret = (word: string): string => `${word}${'x'.repeat(9000)}`;
     await createContainer(daemon, 'c1', { config: { 'user.a': secret('first-secret') } });
+    await createContainer(daemon, 'c2', { config: { 'user.a': secret('deleted-secret') } });
     await daemon.call('POST', '/1.0/profiles', { name: 'p', config: { 'environment.TOKEN': 'first-token' } });
     await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'one' } });
     expect(holds(database, 'first-secret')).toBe(true);
@@ -35,13 +36,13 @@ test('a replaced password of a container and of a profile, and the hash of a rep
     await daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.a': secret('second-secret') } });
     await daemon.call('PATCH', '/1.0/profiles/p', { config: { 'environment.TOKEN': 'second-token' } });
     await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'two' } });
+    expect(holds(database, 'deleted-secret')).toBe(true);
+    await daemon.ok('DELETE', '/1.0/containers/c2');
+    await gone(database, 'deleted-secret');
     await gone(database, 'first-secret');
     await gone(database, 'first-token');
     await gone(database, hash);
     expect(holds(database, 'second-secret')).toBe(true);
-
-    await daemon.ok('DELETE', '/1.0/containers/c1');
-    await gone(database, 'second-secret');
     expect((await daemon.get('/1.0/profiles/p')).config).toEqual({ 'environment.TOKEN': 'second-token' });
   });
 }, 240_000);
