@@ -91,6 +91,7 @@ export const furtherRoutes: readonly string[] = (
     ['/internal/cluster/accept', 'POST'],
     ['/internal/cluster/keys', 'GET POST'],
     ['/internal/cluster/arrivals', 'POST'],
+    ['/internal/cluster/departures', 'POST'],
     ['/internal/cluster/returns', 'POST'],
     ['/1.0/cluster/members/NAME/state', 'POST'],
     ['/1.0/containers/NAME/metadata/templates', 'DELETE'],

@@ -97,6 +97,10 @@ export const ClusterArrival = Type.Object({
 });
 export type ClusterArrival = Static<typeof ClusterArrival>;
 
+/** A member asks another one to send a custom volume to the member `target`, and to delete its own then. The name is that of the record. */
+export const ClusterDeparture = Type.Object({ pool: Type.String(), name: Type.String(), target: Type.String() });
+export type ClusterDeparture = Static<typeof ClusterDeparture>;
+
 export const ClusterAccept = Type.Object({
   server_name: Type.String(),
   address: Type.String(),

@@ -4,6 +4,7 @@ import {
   ClusterAccept,
   ClusterAccepted,
   ClusterArrival,
+  ClusterDeparture,
   ClusterCertificatePut,
   ClusterKeys,
   ClusterMember,
@@ -93,6 +94,9 @@ export const clusterEndpoints = [
   }),
   endpoint('cluster.arrivals', 'POST /internal/cluster/arrivals', 'async', 'Take a container of another member.', {
     body: ClusterArrival,
+  }),
+  endpoint('cluster.departures', 'POST /internal/cluster/departures', 'async', 'Send a volume to another member.', {
+    body: ClusterDeparture,
   }),
   endpoint(
     'cluster.keys.get',

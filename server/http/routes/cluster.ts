@@ -5,6 +5,7 @@ import { moveIn } from '../../services/cluster/moves/move-in.ts';
 import { changeMember, type MoveDeps } from '../../services/cluster/moves/moves.ts';
 import { giveBack } from '../../services/cluster/moves/restore.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
+import { departVolume, type DepartureDeps } from '../../services/transfer/migration/volume-source.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -30,12 +31,13 @@ interface ClusterRouteEdge {
 interface ClusterServices {
   readonly clusterMembership: ClusterMembership;
   readonly moveDeps: MoveDeps;
+  readonly migrationDeps: DepartureDeps;
   readonly certificateChange: CertificateChange;
   readonly keyChange: KeyChange;
 }
 
 export function clusterRoutes(
-  { clusterMembership: membership, moveDeps, certificateChange, keyChange }: ClusterServices,
+  { clusterMembership: membership, moveDeps, migrationDeps, certificateChange, keyChange }: ClusterServices,
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
@@ -58,6 +60,10 @@ export function clusterRoutes(
     'cluster.arrivals': async (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');
       return async_(await moveIn(moveDeps, context.body));
+    },
+    'cluster.departures': (context) => {
+      if (!isMember(context)) throw errors.forbidden('Only members of the cluster send volumes to each other');
+      return async_(departVolume(migrationDeps, context.caller, context.body));
     },
     'cluster.keys.get': (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster get its keys from each other');

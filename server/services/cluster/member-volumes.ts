@@ -1,22 +1,22 @@
 // Copies custom volumes of another member, by a migration between the two members.
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
-import { errors, mustFind } from '../../api/errors.ts';
+import type { ClusterDeparture } from '../../api/cluster/cluster.ts';
+import { AppError, errors, mustFind } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
-import type { StorageVolume, StorageVolumeCreate } from '../../api/storage/volume.ts';
-import type { VolumeBackup } from '../../api/storage/volume-backup.ts';
+import { statusCodes } from '../../api/status.ts';
+import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { Member } from '../../membership/members.ts';
 import { membersOf, placeVolume } from '../../membership/placement.ts';
 import { volumeOwner } from '../../membership/volume-owner.ts';
 import type { EventHub } from '../../events/hub.ts';
-import { hasCode } from '../../lib/shared/error-code.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Caller } from '../shared/caller.ts';
 import { volumeKeyIn, type ProjectNames } from '../shared/project-scope.ts';
 import { customUrl } from '../shared/volume-urls.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
-import { successAt } from './moves/move-out.ts';
+import { endAt, successAt } from './moves/move-out.ts';
 
 export interface VolumeMove {
   /** The member that gets it. */
@@ -77,7 +77,7 @@ export class MemberVolumes {
   }
 
   /** Undefined: the request with `target` concerns a volume of this member or of the target. Otherwise moves the volume to the target:
-   *  copies it, then deletes the original. Throws AppError badRequest while it has users. */
+   *  copies it, and the member that has it deletes the original. Throws AppError badRequest while it has users. */
   async move(caller: Caller, from: VolumeId, to: VolumeId, move: VolumeMove): Promise<Operation | undefined> {
     const { cluster, records, operations, events } = this.#deps;
     const isThere = (member: Member): boolean =>
@@ -94,47 +94,25 @@ export class MemberVolumes {
     const gone = `${from.pool}/${plain}${move.location === '' ? '' : ` on the member ${move.location}`}`;
     if (source === undefined || !isThere(source)) throw errors.notFound('storage volume', gone);
     if (source.number === target.number) return undefined;
-    const path = pathOf(from.pool, from.name, plain);
-    const { used_by: users } = await cluster.ask<StorageVolume>(source, 'GET', path);
-    if (users.length > 0)
-      throw errors.badRequest(
-        `The storage volume ${from.pool}/${plain} is used by ${users.join(', ')}: detach it there before it moves to the member ${target.name}`,
-      );
-    const backups = await cluster.ask<readonly VolumeBackup[]>(
-      source,
-      'GET',
-      pathOf(from.pool, from.name, plain, true),
-    );
-    if (backups.length > 0)
-      throw errors.badRequest(
-        `The storage volume ${from.pool}/${plain} has backups, which are stored on the member ${source.name} (${backups.map(({ name }) => name).join(', ')}): export what you need, delete them, and move it then`,
-      );
+    const departure: ClusterDeparture = { ...from, target: target.name };
+    const { source: offered, id } = await this.#offered(source, '/internal/cluster/departures', departure);
     return operations.start({
       description: 'Moving storage volume',
       resources: { storage_volumes: [customUrl(from)] },
       project: caller.project,
       run: async (_handle, signal) => {
         const place = `/1.0/storage-pools/${encodeURIComponent(to.pool)}/volumes/custom`;
-        const copy = {
-          name: plain,
-          pool: from.pool,
-          type: 'copy',
-          location: source.name,
-          project: projectOf(from.name),
-        };
-        const body = { name: plainName(to.name), type: 'custom', source: copy };
         const of = `project=${encodeURIComponent(projectOf(to.name))}`;
-        const { id } = await cluster.ask<Operation>(target, 'POST', `${place}?${of}`, body, signal);
-        await successAt(cluster, target, id, signal);
-        try {
-          await cluster.ask(source, 'DELETE', path);
-        } catch (error) {
-          if (hasCode(error, 'outcomeUnknown')) await this.#needDeleted(from, source, target, () => isThere(source));
-          else {
-            // It has users by now: the original stays.
-            await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
-            throw error;
-          }
+        const body = { name: plainName(to.name), type: 'custom', source: offered };
+        const arrival = await cluster.ask<Operation>(target, 'POST', `${place}?${of}`, body, signal);
+        const left = endAt(cluster, source, id, signal).catch(() => undefined);
+        await successAt(cluster, target, arrival.id, signal);
+        const ended = await left;
+        if (ended === undefined) await this.#needDeleted(from, source, target, () => isThere(source));
+        else if (ended.status_code !== statusCodes.success) {
+          // It has users by now, or could not be deleted: the original stays.
+          await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
+          throw new AppError('internal', `The cluster member ${source.name}: ${ended.err}`);
         }
         const context = { location: target.name, new_name: plainName(to.name) };
         events.lifecycle('storage-volume-renamed', customUrl(from), caller, context);
@@ -142,8 +120,8 @@ export class MemberVolumes {
     });
   }
 
-  /** The answer to the deletion of the original was lost: the copy may be the only one left, so it stays. Throws AppError outcomeUnknown
-   *  while the original is recorded. */
+  /** Whether the original is deleted is not known: the copy may be the only one left, so it stays. Throws AppError outcomeUnknown while the
+   *  original is recorded. */
   async #needDeleted(from: VolumeId, source: Member, target: Member, isThere: () => boolean): Promise<void> {
     const what = `the storage volume ${from.pool}/${plainName(from.name)}`;
     await this.#deps.cluster.needCurrent(`Whether the member ${source.name} has deleted ${what}`);
@@ -162,16 +140,23 @@ export class MemberVolumes {
   ): Promise<Source> {
     const plain = snapshot === undefined ? plainName(name) : `${plainName(name)}/${snapshot}`;
     const asked = { name: plain, migration: true };
-    const { id, metadata } = await this.#deps.cluster.ask<Operation>(member, 'POST', pathOf(pool, name, plain), asked);
-    const { control = '', fs = '' } = (metadata ?? {}) as Readonly<Record<string, string>>;
+    const offered = await this.#offered(member, pathOf(pool, name, plain), asked);
     return {
-      type: 'migration',
-      mode: 'pull',
-      operation: `https://${member.address}/1.0/operations/${id}`,
-      certificate: this.#deps.certificate(),
-      secrets: { control, fs },
+      ...offered.source,
       ...(source.volume_only === undefined ? {} : { volume_only: source.volume_only }),
     };
+  }
+
+  async #offered(
+    member: Member,
+    path: string,
+    asked: object,
+  ): Promise<{ readonly source: Source; readonly id: string }> {
+    const { id, metadata } = await this.#deps.cluster.ask<Operation>(member, 'POST', path, asked);
+    const { control = '', fs = '' } = (metadata ?? {}) as Readonly<Record<string, string>>;
+    const operation = `https://${member.address}/1.0/operations/${id}`;
+    const certificate = this.#deps.certificate();
+    return { source: { type: 'migration', mode: 'pull', operation, certificate, secrets: { control, fs } }, id };
   }
 }
 
@@ -190,5 +175,5 @@ function freeMember(
   );
 }
 
-const pathOf = (pool: string, name: string, plain: string, toBackups = false): string =>
-  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}${toBackups ? '/backups' : ''}?${toBackups ? 'recursion=1&' : ''}project=${encodeURIComponent(projectOf(name))}`;
+const pathOf = (pool: string, name: string, plain: string): string =>
+  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}?project=${encodeURIComponent(projectOf(name))}`;

@@ -1,12 +1,15 @@
 // Custom volumes and leases of a cluster: each member has its own, and any member, also through lxc, serves all of them.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { mergeParts } from '../../../server/http/routes/merged-lists.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { setState } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { until } from '../../support/until.ts';
 
 test('only URLs that several members list name their member', () => {
   const one = { member: 'm1', items: ['/a', '/b?project=p', { name: 'x' }] };
@@ -24,6 +27,18 @@ test('only URLs that several members list name their member', () => {
 const noLxc = clientMissing('lxc');
 if (noLxc !== undefined) console.log(`skipped: volumes of a cluster by lxc: ${noLxc}`);
 
+let gate: Promise<void> = Promise.resolve();
+let isSending = false;
+/** Custom volumes are sent to other members when the gate is open. */
+const slow = (driver: StorageDriver): StorageDriver => ({
+  ...driver,
+  async exportVolume(...all) {
+    await driver.exportVolume(...all);
+    isSending = true;
+    await gate;
+  },
+});
+
 describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
   let cluster: TestCluster;
   let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
@@ -32,7 +47,10 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
   const custom = `${volumes}/custom`;
 
   beforeAll(async () => {
-    cluster = await makeCluster(3, 1, (name) => ({ lxd: { socket: join(work, name, 'unix.socket') } }));
+    cluster = await makeCluster(3, 1, (name) => ({
+      lxd: { socket: join(work, name, 'unix.socket') },
+      adapt: (host) => ({ ...host, storage: { ...host.storage, dir: slow(host.storage['dir'] as StorageDriver) } }),
+    }));
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   });
@@ -145,11 +163,37 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     });
     expect(await refusal(two, 'POST', `${custom}/went?target=m1`, { name: 'went' })).toEqual([
       400,
-      expect.stringContaining('is used by /1.0/profiles/with: detach it there before it moves to the member m1'),
+      expect.stringContaining('is used by profile with: detach it there before it moves to the member m1'),
     ]);
     expect((await one.call('DELETE', '/1.0/profiles/with')).status).toBe(202);
     expect(await refusal(two, 'POST', `${custom}/none?target=m1`, { name: 'none' })).toEqual([404, expect.anything()]);
     for (const name of ['goes', 'went']) await done(one, 'DELETE', `${custom}/${name}`);
+  });
+
+  test('a container that gets a volume during its move to another member does not start with what is left behind', async () => {
+    await done(one, 'POST', `${volumes}?target=m2`, { name: 'leaves', type: 'custom' });
+    const root = { type: 'disk', path: '/', pool: 'default' };
+    const bare = { source: { type: 'none' }, devices: { root } };
+    for (const name of ['late', 'other']) await one.ok('POST', '/1.0/containers?target=m2', { name, ...bare });
+    let open = (): void => {};
+    gate = new Promise((resolve) => (open = resolve));
+    isSending = false;
+    const moved = one.run('POST', `${custom}/leaves?target=m3`, { name: 'leaves' });
+    await until(() => isSending);
+    const data = { type: 'disk', path: '/data', pool: 'default', source: 'leaves' };
+    expect((await one.call('PATCH', '/1.0/containers/late', { devices: { root, data } })).status).toBe(200);
+    const started = setState(one, 'late', 'start');
+    // Whatever waits for nothing has ended when this has.
+    for (const action of ['start', 'stop'])
+      expect((await setState(one, 'other', action, { force: true })).err).toBe('');
+    expect(await one.get('/1.0/containers/late')).toMatchObject({ status: 'Stopped' });
+    open();
+    expect((await moved).err).toContain('in use by container late');
+    expect((await started).err).toBe('');
+    expect(await one.get(`${custom}/leaves`)).toMatchObject({ location: 'm2', used_by: ['/1.0/containers/late'] });
+    expect((await setState(one, 'late', 'stop', { force: true })).err).toBe('');
+    for (const name of ['late', 'other']) await one.ok('DELETE', `/1.0/containers/${name}`);
+    await done(one, 'DELETE', `${custom}/leaves`);
   });
 
   test('a container with a volume is made on the member that has it', async () => {

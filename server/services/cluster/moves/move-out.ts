@@ -141,14 +141,17 @@ async function send(
   throw went.status === 'rejected' && signal.aborted ? went.reason : came.reason;
 }
 
-/** Resolves when another member's operation has succeeded. */
-export async function successAt(
+/** Resolves when a member's operation has ended. */
+export const endAt = (
   cluster: Pick<Cluster, 'ask'>,
   member: Member,
   id: string,
   signal?: AbortSignal,
-): Promise<void> {
-  const ended = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
+): Promise<Operation> => cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
+
+/** Resolves when a member's operation has succeeded. */
+export async function successAt(...[cluster, member, id, signal]: Parameters<typeof endAt>): Promise<void> {
+  const ended = await endAt(cluster, member, id, signal);
   if (ended.status_code !== statusCodes.success)
     throw new AppError('internal', `The cluster member ${member.name}: ${ended.err}`);
 }

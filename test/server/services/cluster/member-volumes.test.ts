@@ -1,4 +1,4 @@
-// Moving a custom volume between members when the member with the original refuses to delete it, or does not answer.
+// Moving a custom volume between members when the member with the original does not delete it, or does not answer.
 import { expect, test } from 'vitest';
 import { errors } from '../../../../server/api/errors.ts';
 import { MemberVolumes, type MemberVolumesDeps } from '../../../../server/services/cluster/member-volumes.ts';
@@ -10,22 +10,22 @@ const members = [
   { name: 'c', number: 3, address: 'c:8443', isHere: false },
 ];
 
-/** Moves p/v from b to c. Returns the error, and the members that were asked to delete something. */
-async function moved(failure: Error, isDeleted: boolean): Promise<{ error: string; deletedAt: string[] }> {
+const success = { status_code: 200, err: '' };
+
+/** Moves p/v from b to c. `departure`: how the operation of b ends. Returns the error, and what the members were asked to delete. */
+async function moved(departure: object | Error, isDeleted: boolean): Promise<{ error: string; deletedAt: string[] }> {
   const deletedAt: string[] = [];
   let work: Promise<unknown> = Promise.resolve();
-  let isAsked = false;
-  const answers: Record<string, unknown> = { GET: { status_code: 200 }, POST: { id: 'o1' } };
-  const ask = async ({ name }: { name: string }, method: string, path: string): Promise<unknown> => {
-    if (method === 'GET' && path.includes('/backups')) return [];
-    if (method === 'GET' && path.includes('/volumes/')) return { used_by: [] };
-    if (method !== 'DELETE') return answers[method];
-    deletedAt.push(name);
-    if (name !== 'b') return undefined;
-    isAsked = true;
-    throw failure;
+  let hasEnded = false;
+  const ask = async ({ name }: { name: string }, method: string): Promise<unknown> => {
+    if (method === 'POST') return { id: `of-${name}` };
+    if (method === 'DELETE') deletedAt.push(name);
+    if (method === 'DELETE' || name !== 'b') return success;
+    hasEnded = true;
+    if (departure instanceof Error) throw departure;
+    return departure;
   };
-  const others = { having: () => (isDeleted && isAsked ? [] : [{ member: 2 }]) };
+  const others = { having: () => (isDeleted && hasEnded ? [] : [{ member: 2 }]) };
   const deps = {
     cluster: {
       ask,
@@ -52,17 +52,21 @@ async function moved(failure: Error, isDeleted: boolean): Promise<{ error: strin
   return { error, deletedAt };
 }
 
-test('a refused deletion of the original removes the copy, and answers why', async () => {
-  const refused = errors.badRequest('it is in use');
-  expect(await moved(refused, false)).toEqual({ error: 'it is in use', deletedAt: ['b', 'c'] });
+test('a volume that its member has sent and deleted has moved', async () => {
+  expect(await moved(success, true)).toEqual({ error: '', deletedAt: [] });
+});
+
+test('an original that its member keeps removes the copy, and answers why', async () => {
+  const refused = { status_code: 400, err: 'it is in use' };
+  expect(await moved(refused, false)).toEqual({ error: 'The cluster member b: it is in use', deletedAt: ['c'] });
 });
 
 test('a lost answer removes no copy: it may be the only one left', async () => {
   const lost = errors.outcomeUnknown('The cluster member b did not answer');
-  expect(await moved(lost, true)).toEqual({ error: '', deletedAt: ['b'] });
+  expect(await moved(lost, true)).toEqual({ error: '', deletedAt: [] });
   const { error, deletedAt } = await moved(lost, false);
   expect([error, deletedAt]).toEqual([
     expect.stringMatching(/member c has the storage volume p\/v, but .* b deletes/),
-    ['b'],
+    [],
   ]);
 });
