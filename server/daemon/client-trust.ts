@@ -8,6 +8,8 @@ import { proxyFor } from '../drivers/remote/address.ts';
 import type { Identify } from '../http/caller-identity.ts';
 import { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { AppDeps } from '../http/serve/app-deps.ts';
+import type { CertificateDocument } from '../records/documents.ts';
+import { isNarrowed } from '../services/server/certificate-bodies.ts';
 import { proxySettings, settingOf } from '../services/shared/settings.ts';
 import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
@@ -84,8 +86,9 @@ export class ClientTrust {
     });
     // Ends what a client has open here when another member withdrew the trust in it. A new client has only the request that adds it, which
     // must not be cut off before its answer.
-    records.onShared((kind, name, isNew) => {
-      if (kind === 'certificates' && !isNew) this.end(name);
+    records.onShared((kind, name, before) => {
+      if (kind === 'certificates' && before !== undefined && this.#lostAccess(name, before as CertificateDocument))
+        this.end(name);
       if (kind === 'members') former.look();
       // Another member changed the config.
       if (kind === 'server') this.#readConfig();
@@ -104,6 +107,11 @@ export class ClientTrust {
 
   #isTrusted(fingerprint: string): boolean {
     return this.#trust.isTrusted(fingerprint) || (this.#trustsAuthority() && this.#bySignature.has(fingerprint));
+  }
+
+  #lostAccess(fingerprint: string, before: CertificateDocument): boolean {
+    const now = this.#base.records.certificates.get(fingerprint)?.document;
+    return now === undefined || isNarrowed(before.projects, now.projects);
   }
 
   /** Without an authority of its own, TLS verifies against the host's public authorities, whose signature grants no access. */

@@ -9,8 +9,8 @@ import { OtherMembers } from './other-members.ts';
 
 /** Keys outside the records: presence and container status. `value`: undefined if deleted. */
 export type SignalListener = (key: string, value: Uint8Array | undefined) => void;
-/** Another member changed a record that all members share. */
-export type SharedListener = (kind: Kind, name: string, isNew: boolean) => void;
+/** Another member changed a record that all members share. `before`: undefined if it is new. */
+export type SharedListener = (kind: Kind, name: string, before: Documents[Kind] | undefined) => void;
 
 export class Contents {
   readonly collections: Collections;
@@ -168,18 +168,19 @@ export class Contents {
     const document = decodeDocument(kind, name, value);
     collection.accept(name, { name, document, createRev, modRev });
     // Records are also rewritten as they are, with another key of the cluster.
-    if (!isDeepStrictEqual(before?.document, document)) this.#notifyShared(kind, name, before === undefined);
+    if (!isDeepStrictEqual(before?.document, document)) this.#notifyShared(kind, name, before?.document);
   }
 
   #seeDeleted(kind: Kind, name: string, rev: Rev): void {
     const collection = this.collections[kind];
-    if (!collection.has(name) || collection.isNewerThan(name, rev)) return;
+    const before = collection.get(name)?.document;
+    if (before === undefined || collection.isNewerThan(name, rev)) return;
     collection.accept(name, undefined);
-    this.#notifyShared(kind, name, false);
+    this.#notifyShared(kind, name, before);
   }
 
-  #notifyShared(kind: Kind, name: string, isNew: boolean): void {
-    if (!memberKinds.has(kind)) for (const listener of this.#sharedListeners) listener(kind, name, isNew);
+  #notifyShared(kind: Kind, name: string, before: Documents[Kind] | undefined): void {
+    if (!memberKinds.has(kind)) for (const listener of this.#sharedListeners) listener(kind, name, before);
   }
 
   #signal(key: string, record: StoreRecord | undefined): void {
