@@ -1,5 +1,4 @@
 // Chooses and opens the drivers for this host: real containers if it can run them, otherwise the simulation, with the reason.
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { refuseDamaged } from '../drivers/image/damage.ts';
 import { unpackImage } from '../drivers/image/unpack.ts';
@@ -8,6 +7,7 @@ import type { ProxyKeeper } from '../drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from '../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
+import { dirTag } from '../drivers/runtime/safe-names.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs/btrfs.ts';
 import { cephMissing, openCephStorage } from '../drivers/storage/ceph/ceph.ts';
 import { cephfsMissing, openCephfsStorage } from '../drivers/storage/cephfs/cephfs.ts';
@@ -135,7 +135,7 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
   const { returnFreedMemory } = await import('../drivers/runtime/host/return-memory.ts');
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
-  const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
+  const proxies = new Proxies({ log, tag: dirTag(stateDir) });
   return { runtime, network, proxies, ids: await hostIds(), close: await returnFreedMemory() };
 }
 

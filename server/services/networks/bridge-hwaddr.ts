@@ -1,6 +1,7 @@
 // The hardware address of a network's bridge, and its conflicts with nics.
 import { errors } from '../../api/errors.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
+import { userText } from '../../api/project/user-text.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import type { Records } from '../../records/records.ts';
@@ -29,6 +30,6 @@ export function refuseNicHwaddr(
   const own = { container: '', device: '', network, property: 'hwaddr', value } as const;
   const [owner] = claimsOfOthers(deps.records, deps.view, [own]);
   if (owner === undefined) return;
-  const message = `cannot be ${value}: the nic ${owner.device} of ${containerUrl(owner.container)} has it; choose another one`;
+  const message = `cannot be ${value}: the nic ${owner.device} of ${userText(containerUrl(owner.container))} has it; choose another one`;
   throw errors.invalid(`network ${network}`, [{ path: 'config.bridge.hwaddr', message }]);
 }

@@ -121,7 +121,7 @@ describe('addresses of nics', () => {
     const answer = await daemon.call('PATCH', '/1.0/networks/gtyn1', { config: { 'bridge.hwaddr': hwaddr } });
     expect([answer.status, answer.body.metadata.message]).toEqual([
       400,
-      expect.stringContaining(`the nic eth0 of /1.0/containers/${name} has it`),
+      expect.stringContaining(`the nic eth0 of container ${name} has it`),
     ]);
   });
 

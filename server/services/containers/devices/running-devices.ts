@@ -3,22 +3,21 @@
 import type { ServiceParts } from '../../shared/service-parts.ts';
 import { keepAddresses } from './keep-addresses.ts';
 import { keepVolatile } from './keep-volatile.ts';
-import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { isNic } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
-import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
-import { deviceHandler } from '../../../drivers/devices/index.ts';
+import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import { DirectoryWatch } from '../../../drivers/devices/directory-watch.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from '../../../drivers/devices/proxy/proxies.ts';
 import type { ProxyRun } from '../../../drivers/devices/proxy/proxy-plan.ts';
-import type { DeviceParts } from '../../../drivers/device-parts.ts';
 import type { LiveDevices, Plug } from '../../../drivers/runtime/driver.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { logFailure } from '../../../lib/log.ts';
 import { withRevert, type Revert } from '../../../lib/revert.ts';
 import { nicNetworks } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
+import { changedParts, followsHardware, forwardsOf, plugOf } from './plugs.ts';
 import { deviceRuns, rootfsOf } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
@@ -54,10 +53,7 @@ export class RunningDevices {
   async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
     this.#logWarnings(name, runs);
     for (const { proxies } of runs.values()) await this.#forward(name, proxies);
-    this.#watch.set(
-      name,
-      [...runs.values()].flatMap((run) => run.watch),
-    );
+    this.#follow(name, runs);
   }
 
   close(): Promise<void> {
@@ -75,12 +71,11 @@ export class RunningDevices {
 
   /** Opens the forwarders of a running container that this daemon did not start, and follows its hardware. */
   async #reopen(name: string): Promise<void> {
-    const { runtime, log } = this.#deps;
-    const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+    const plugged = this.#plugged(name);
     if (plugged === undefined) return;
     for (const [device, properties] of Object.entries(plugged)) {
       await this.#forward(name, forwardsOf(device, properties)).catch((error: unknown) => {
-        log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
+        this.#deps.log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
       });
     }
     await this.#followAll(name, plugged);
@@ -98,18 +93,24 @@ export class RunningDevices {
   async #followHardware(name: string, plugged: DeviceMap): Promise<void> {
     const watched = new Set(Object.keys(plugged).filter((device) => followsHardware(plugged[device])));
     if (watched.size === 0) return this.#watch.set(name, []);
-    const found = await this.#runsOf(name, plugged, watched).catch(() => new Map<string, DeviceRun>());
-    this.#watch.set(
-      name,
-      [...found.values()].flatMap((run) => run.watch),
-    );
+    this.#follow(name, await this.#runsOf(name, plugged, watched).catch(() => new Map<string, DeviceRun>()));
+  }
+
+  #follow(name: string, runs: ReadonlyMap<string, DeviceRun>): void {
+    const paths = [...runs.values()].flatMap((run) => run.watch);
+    this.#watch.set(name, paths);
+  }
+
+  /** Undefined: it is stopped, or this daemon does not know. */
+  #plugged(name: string): DeviceMap | undefined {
+    const { runtime } = this.#deps;
+    return runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
   }
 
   /** Updates the container's device nodes after the host's changed. */
   #hardwareChanged(name: string): Promise<void> {
     return this.#attempt(name, 'could not follow the hardware', async () => {
-      const { runtime } = this.#deps;
-      const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+      const plugged = this.#plugged(name);
       if (plugged !== undefined) await this.#followAll(name, plugged);
     });
   }
@@ -285,18 +286,4 @@ function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
   );
 }
 
-const followsHardware = (properties: ConfigMap | undefined): boolean =>
-  properties !== undefined && deviceHandler(properties)?.followsHardware?.(properties) === true;
-
-const forwardsOf = (device: string, properties: ConfigMap): readonly ProxyRun[] =>
-  deviceHandler(properties)?.forwards?.(device, properties) ?? [];
-
-const changedParts = (plug: Plug, was: Plug): DeviceParts | 'replug' =>
-  deviceHandler(plug.properties)?.change?.(was, plug) ?? plug;
-
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
-
-function plugOf(device: string, properties: ConfigMap, run: DeviceRun = nothing): Plug {
-  const { nics, mounts, nodes, diskRates } = run;
-  return { device, properties, nics, mounts, nodes, diskRates };
-}
