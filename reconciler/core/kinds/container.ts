@@ -85,7 +85,11 @@ function sourceReferences(values: Document['values']): readonly Reference[] {
   const source = mapOf(values['source']);
   const from = textOf(source['source']);
   if (source['type'] === 'copy' && from !== undefined) {
-    return [{ kind: 'container', name: from, path: 'source.source', severity: 'error' }];
+    const project = textOf(source['project']);
+    // A snapshot is `CONTAINER/SNAPSHOT`.
+    const name = from.split('/')[0] ?? '';
+    const of = project === undefined ? {} : { project };
+    return [{ kind: 'container', name, ...of, path: 'source.source', severity: 'error' }];
   }
   const isLocal = source['type'] === 'image' && source['server'] === undefined;
   if (!isLocal) return [];

@@ -9,6 +9,8 @@ import { tableOf, type Live, type Observed } from '../documents/observed.ts';
 export interface Reference {
   readonly kind: KindName;
   readonly name: string;
+  /** Default: that of the document. */
+  readonly project?: string;
   /** Where it is written. */
   readonly path: string;
   /** `warning`: things outside the API, such as a host interface, may satisfy it. */

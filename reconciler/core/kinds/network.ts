@@ -1,7 +1,7 @@
 // The network kind: managed bridges. Any value that the server picked fulfils `auto`.
 import type { Problem } from '../../../server/api/problem.ts';
 import { splitList } from '../../../server/api/network/network-values.ts';
-import type { Json, JsonObject } from '../documents/document.ts';
+import type { JsonObject } from '../documents/document.ts';
 import { networkProblems } from '../settings/setting-effects.ts';
 import { defineKind, type Reference } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
@@ -20,8 +20,8 @@ export const network = defineKind('network', {
     const live = observed.networks.get(name);
     return live?.object.managed === false || isHalfMade(observed, live?.object.status) ? undefined : live;
   },
-  references: (document) => aclReferences(document.values['config']),
-  liveReferences: (live) => aclReferences(live['config']),
+  references: ({ name, values }) => networkReferences(name, mapOf(values['config'])),
+  liveReferences: (live) => networkReferences(textOf(live['name']) ?? '', mapOf(live['config'])),
   isComputed: ([field, key = '']) => field === 'config' && (computed.has(key) || key.startsWith('volatile.')),
   fulfils: (key, live, desired) =>
     desired === 'auto' && picked.has(key) && live !== undefined && live !== '' && live !== 'none',
@@ -33,13 +33,21 @@ export const network = defineKind('network', {
   ],
 });
 
-const aclReferences = (config: Json | undefined): readonly Reference[] =>
-  splitList(asText(mapOf(config)['security.acls'])).map((name) => ({
+/** Networks of LXD may name another as uplink or parent, which may also be an interface of the host. */
+const networkReferences = (own: string, config: JsonObject): readonly Reference[] => [
+  ...splitList(asText(config['security.acls'])).map((name): Reference => ({
     kind: 'network_acl',
     name,
     path: 'config.security.acls',
     severity: 'error',
-  }));
+  })),
+  ...['network', 'parent'].flatMap((key): readonly Reference[] => {
+    const name = asText(config[key]);
+    return ['', 'none', own].includes(name)
+      ? []
+      : [{ kind: 'network', name, path: `config.${key}`, severity: 'warning' }];
+  }),
+];
 
 const families = ['ipv4', 'ipv6'] as const;
 

@@ -1,14 +1,21 @@
 // The project kind: a namespace on servers that support projects. Its features can be changed only while the project is empty.
+import { poolOfLimit } from '../../../server/api/project/project-limits.ts';
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
-import { defineKind } from './kind.ts';
+import { defineKind, type Reference } from './kind.ts';
 import { notesProfile } from './notes-profile.ts';
-import { presentTexts, textsOf } from '../documents/json-values.ts';
+import { mapOf, presentTexts, textsOf } from '../documents/json-values.ts';
 
 export const project = defineKind('project', {
   fields: { description: 'scalar', config: 'map' },
   blanks: { description: '' },
   putFields: ['config', 'description'],
+  // LXD knows the key only while the pool is there.
+  references: ({ values }) =>
+    Object.keys(mapOf(values['config'])).flatMap((key): readonly Reference[] => {
+      const name = poolOfLimit(key);
+      return name === undefined ? [] : [{ kind: 'storage_pool', name, path: `config.${key}`, severity: 'warning' }];
+    }),
   // The server fills in the features that a document omits.
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
   validate: (values) => projectProblems(presentTexts(values['config'])),

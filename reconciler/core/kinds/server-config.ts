@@ -1,8 +1,8 @@
 // The server config kind: one object that always exists. Keys that the document omits stay as they are.
 import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
-import { defineKind } from './kind.ts';
-import { presentTexts } from '../documents/json-values.ts';
+import { defineKind, type Reference } from './kind.ts';
+import { asText, mapOf, presentTexts } from '../documents/json-values.ts';
 
 export const serverConfig = defineKind('server_config', {
   fields: { config: 'map' },
@@ -14,6 +14,13 @@ export const serverConfig = defineKind('server_config', {
     return { object: { name, config: shown }, ...(server.etag === undefined ? {} : { etag: server.etag }) };
   },
   liveNames: () => ['server'],
+  references: ({ values }) =>
+    ['storage.backups_volume', 'storage.images_volume'].flatMap((key): readonly Reference[] => {
+      const name = asText(mapOf(values['config'])[key]);
+      return name === ''
+        ? []
+        : [{ kind: 'storage_volume', name, project: 'default', path: `config.${key}`, severity: 'error' }];
+    }),
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('volatile.'),
   // The server omits values that equal their default, in any spelling.
   fulfils: (key, live, desired) => {

@@ -39,7 +39,8 @@ function sourceReferences(name: string, source: JsonObject): readonly Reference[
   const [pool, from] = [textOf(source['pool']) ?? poolOfVolume(name), textOf(source['name'])];
   return from === undefined
     ? []
-    : [{ kind: 'storage_volume', name: `${pool}/${from}`, path: 'source.name', severity: 'error' }];
+    : // A snapshot is `VOLUME/SNAPSHOT`.
+      [{ kind: 'storage_volume', name: `${pool}/${from.split('/')[0]}`, path: 'source.name', severity: 'error' }];
 }
 
 function sourceProblems(source: Json | undefined): { path: string; message: string }[] {

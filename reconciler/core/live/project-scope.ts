@@ -55,8 +55,14 @@ export function projectOfLive(observed: Observed, live: object): string | undefi
 /** The references of the document, with plan names. */
 export function referencesIn(document: Document, { keyOf }: Scopes): readonly Reference[] {
   const { project } = document;
-  const found = coreKind(document.kind).references(document);
-  if (project === undefined) return found;
-  const own = found.map((reference) => ({ ...reference, name: keyOf(reference.kind, reference.name, project) }));
-  return project === 'default' ? own : [...own, { kind: 'project', name: project, path: 'project', severity: 'error' }];
+  const own = coreKind(document.kind)
+    .references(document)
+    .map((reference) =>
+      reference.project === undefined && project === undefined
+        ? reference
+        : { ...reference, name: keyOf(reference.kind, reference.name, reference.project ?? project) },
+    );
+  return project === undefined || project === 'default'
+    ? own
+    : [...own, { kind: 'project', name: project, path: 'project', severity: 'error' }];
 }

@@ -25,7 +25,7 @@ export interface DeviceProperty {
 export type DeviceHome = 'any' | 'alike' | 'host';
 
 export interface DeviceReference {
-  readonly kind: 'network' | 'storage_pool' | 'storage_volume';
+  readonly kind: 'network' | 'network_acl' | 'storage_pool' | 'storage_volume';
   readonly name: string;
   /** The property that names it. */
   readonly property: string;

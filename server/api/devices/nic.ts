@@ -2,6 +2,7 @@
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
+import { splitList } from '../network/network-values.ts';
 import type { Problem } from '../problem.ts';
 import { layer3Properties, layer3Rules, layer3Types } from './layer3-nic.ts';
 import { isSet, live, problem, type DeviceConfig, type DeviceReference, type DeviceSchema } from './device-schema.ts';
@@ -61,9 +62,15 @@ export const nic: DeviceSchema = {
     ['physical', 'sriov'].includes(nictype) ? `an interface of the host (${nictype})` : undefined,
   home: ({ network = '', nictype = '' }) =>
     network !== '' ? 'any' : ['physical', 'sriov'].includes(nictype) ? 'host' : 'alike',
-  references: ({ network = '', parent = '', nictype }) => [
+  references: ({ network = '', parent = '', nictype, ...more }) => [
     ...named('network', network, false),
     ...named('parent', parent, nictype !== 'bridged'),
+    ...splitList(more['security.acls']).map((name): DeviceReference => ({
+      kind: 'network_acl',
+      name,
+      property: 'security.acls',
+      mayBeHosts: false,
+    })),
   ],
   kind: 'nictype',
   properties: {

@@ -1,11 +1,22 @@
 // References between objects in plans: what must exist, what comes first, and what is refused.
 import { describe, expect, test } from 'vitest';
-import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
+import type { Address, Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import { exportObject } from '../../../reconciler/core/adoption/export.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { buildGraph } from '../../../reconciler/core/graph/graph.ts';
+import { normalizeDocuments } from '../../../reconciler/core/graph/normalize.ts';
 import { validateDocuments } from '../../../reconciler/core/graph/check-documents.ts';
-import { document, liveContainer, liveNetwork, livePool, liveProfile, world } from '../../support/fakes/worlds.ts';
+import {
+  document,
+  fingerprintOf,
+  imageDocument,
+  liveContainer,
+  liveNetwork,
+  livePool,
+  liveProfile,
+  world,
+} from '../../support/fakes/worlds.ts';
 import { root, source, host, plan, withContainers, codes } from '../../support/fakes/plan-host.ts';
 
 describe('references', () => {
@@ -207,6 +218,116 @@ describe('references', () => {
     const there = { ...world({ pools: [livePool('fast', { driver: 'zfs' })] }), server };
     expect(codes(plan(wanted.slice(0, 1), there))).toEqual([]);
     expect(codes(plan(wanted, world({})))).toEqual([]);
+  });
+
+  const disk = { type: 'disk', path: '/srv', pool: 'fast', source: 'data' };
+  const team = { project: 'team' };
+  test.each<[string, Document, readonly Address[]]>([
+    ['a pool', document('storage_volume', 'fast/data'), ['storage_pool/fast']],
+    [
+      'a copied volume',
+      document('storage_volume', 'fast/copy', { source: { type: 'copy', name: 'data' } }),
+      ['storage_pool/fast', 'storage_volume/fast/data'],
+    ],
+    [
+      'a volume with a copied snapshot',
+      document('storage_volume', 'fast/copy', { source: { type: 'copy', name: 'data/s1' } }),
+      ['storage_pool/fast', 'storage_volume/fast/data'],
+    ],
+    [
+      'the volume of backups',
+      document('server_config', 'server', { config: { 'storage.backups_volume': 'fast/data' } }),
+      ['storage_volume/fast/data'],
+    ],
+    [
+      'the volume of images',
+      document('server_config', 'server', { config: { 'storage.images_volume': 'fast/data' } }),
+      ['storage_volume/fast/data'],
+    ],
+    ['projects', document('certificate', 'ci', { restricted: true, projects: ['team'] }), ['project/team']],
+    [
+      'a pool that it limits',
+      document('project', 'small', { config: { 'limits.disk.pool.fast': '1GiB' } }),
+      ['storage_pool/fast'],
+    ],
+    [
+      'network ACLs',
+      document('network', 'lan', { config: { 'security.acls': 'web, ssh' } }),
+      ['network_acl/ssh', 'network_acl/web'],
+    ],
+    ['an uplink', document('network', 'ovn', { type: 'ovn', config: { network: 'lan0' } }), ['network/lan0']],
+    ['a parent', document('network', 'up', { type: 'physical', config: { parent: 'lan0' } }), ['network/lan0']],
+    ['no uplink', document('network', 'ovn', { type: 'ovn', config: { network: 'none' } }), []],
+    ['itself as parent', document('network', 'up', { type: 'physical', config: { parent: 'up' } }), []],
+    [
+      'a pool and a volume of a device',
+      document('profile', 'p', { devices: { disk } }),
+      ['storage_pool/fast', 'storage_volume/fast/data'],
+    ],
+    [
+      'a network of a device',
+      document('profile', 'p', { devices: { eth0: { type: 'nic', network: 'lan0' } } }),
+      ['network/lan0'],
+    ],
+    [
+      'a parent of a device',
+      document('profile', 'p', { devices: { eth0: { type: 'nic', nictype: 'macvlan', parent: 'lan0' } } }),
+      ['network/lan0'],
+    ],
+    [
+      'network ACLs of a device',
+      document('profile', 'p', { devices: { eth0: { type: 'nic', network: 'lan0', 'security.acls': 'web' } } }),
+      ['network/lan0', 'network_acl/web'],
+    ],
+    ['an image', document('image_alias', 'base', { target: fingerprintOf('i') }), ['image/i']],
+    [
+      'profiles and devices',
+      document('container', 'c', { profiles: ['web'], devices: { disk } }),
+      ['profile/web', 'storage_pool/fast', 'storage_volume/fast/data'],
+    ],
+    [
+      'an alias',
+      document('container', 'c', { profiles: [], source: { type: 'image', alias: 'debian' } }),
+      ['image_alias/debian'],
+    ],
+    [
+      'an image of a container',
+      document('container', 'c', { profiles: [], source: { type: 'image', fingerprint: fingerprintOf('i') } }),
+      ['image/i'],
+    ],
+    [
+      'a copied container',
+      document('container', 'c', { profiles: [], source: { type: 'copy', source: 'db' } }),
+      ['container/db'],
+    ],
+    [
+      'a copied snapshot',
+      document('container', 'c', { profiles: [], source: { type: 'copy', source: 'db/s1' } }),
+      ['container/db'],
+    ],
+    [
+      'a copied container of another project',
+      document('container', 'c', { profiles: [], source: { type: 'copy', source: 'own', project: 'team' } }),
+      ['container/own@team'],
+    ],
+    ['a project', document('container', 'c@team', { profiles: [] }, team), ['project/team']],
+  ])('an object needs the declared object that it names as %s', (_what, user, needs) => {
+    const named = [
+      document('storage_pool', 'fast'),
+      document('storage_volume', 'fast/data'),
+      document('project', 'team'),
+      document('network', 'lan0'),
+      document('network_acl', 'web'),
+      document('network_acl', 'ssh'),
+      document('profile', 'web'),
+      imageDocument('i', fingerprintOf('i')),
+      document('image_alias', 'debian', { target: fingerprintOf('i') }),
+      document('container', 'db', { profiles: [] }),
+      document('container', 'own@team', { profiles: [] }, team),
+    ].filter(({ address }) => address !== user.address);
+    const { needs: found, diagnostics } = buildGraph(normalizeDocuments([user, ...named]).objects, host);
+    expect(found.get(user.address)).toEqual(needs);
+    expect(diagnostics.filter(({ address }) => address === user.address)).toEqual([]);
   });
 
   test('an unknown target is an error with the nearest one', () => {

@@ -104,6 +104,38 @@ state: stopped
   expect(await run('destroy', '-y')).toMatchObject({ code: 0 });
 });
 
+test('a snapshot that another document takes is copied into a container and into a volume', async () => {
+  say(`
+kind: container
+name: copy
+profiles: []
+source: { type: copy, source: first/s1 }
+state: stopped
+---
+kind: container
+name: first
+profiles: []
+source: { type: none }
+state: stopped
+config: { user.a: '1' }
+devices: { root: { type: disk, path: /, pool: pre } }
+snapshots: [{ name: s1 }]
+---
+kind: storage_volume
+pool: pre
+name: copy
+source: { type: copy, name: first/s1 }
+---
+kind: storage_volume
+pool: pre
+name: first
+snapshots: [{ name: s1 }]
+`);
+  await applied();
+  expect(await daemon.get('/1.0/containers/copy')).toMatchObject({ config: { 'user.a': '1' } });
+  expect(await run('destroy', '-y')).toMatchObject({ code: 0 });
+});
+
 test('an image in exact mode has only the declared properties', async () => {
   packImage(folder, 'image.tar.gz', 'gcopies');
   const image = (properties: string): string =>
