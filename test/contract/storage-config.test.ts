@@ -21,6 +21,12 @@ describe('validatePoolConfig', () => {
     }
   });
 
+  test('zfs.clone_copy is a bool, or the word rebase that LXD has', () => {
+    for (const value of ['true', 'off', 'rebase'])
+      expect(validatePoolConfig('zfs', { 'zfs.clone_copy': value })).toEqual([]);
+    expect(paths(validatePoolConfig('zfs', { 'zfs.clone_copy': 'image' }))).toEqual(['config.zfs.clone_copy']);
+  });
+
   test('a dir pool accepts source, rsync.bwlimit and user keys', () => {
     expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '10MB', 'user.owner': 'me' })).toEqual([]);
   });

@@ -181,10 +181,17 @@ export const poolConfigKeys = {
     'Limits count what is in a volume, shared blocks too, and not its snapshots.',
     { default: 'false', changeable: ['zfs'] },
   ),
-  'zfs.clone_copy': key('bool', ['zfs'], 'Copies of containers and volumes share the blocks of their origin.', {
-    default: 'true',
-    changeable: ['zfs'],
-  }),
+  'zfs.clone_copy': key(
+    'bool',
+    ['zfs'],
+    'Copies of containers and volumes share the blocks of their origin. rebase: on LXD those of the image only; here they are whole.',
+    {
+      check: (value) =>
+        value === 'rebase' || is.bool(value) === undefined ? undefined : 'must be true, false or rebase',
+      default: 'true',
+      changeable: ['zfs'],
+    },
+  ),
   'zfs.pool_name': key('text', ['zfs'], 'Pool of ZFS, or dataset in one. Unset: the name of the pool.'),
   'volatile.initial_source': key('text', every, 'The source as first given.', { computed: true }),
   'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
