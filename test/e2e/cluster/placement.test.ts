@@ -1,8 +1,10 @@
-// Requests to any member of a cluster are carried out where the object is; containers are made at the request's target, or spread over
-// the members that can have them.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+// Requests to any member of a cluster are carried out where the object is, seen by all, and traced; containers are made at the
+// request's target, or spread over the members that can have them.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { ancestors, startCollector } from '../../support/daemons/collector.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () => {
   let cluster: TestCluster;
@@ -109,5 +111,63 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
       status: 404,
     });
     for (const name of ['s1', 's2', 's3', 's4']) await one.ok('DELETE', `/1.0/containers/${name}`);
+  });
+
+  describe('the status of a container of another member', () => {
+    beforeAll(async () => {
+      await one.ok('POST', '/1.0/containers?target=m2', empty('seen'));
+      await one.ok('POST', '/1.0/containers/seen/snapshots', { name: 's1' });
+    });
+    const statusAt = async (member: TestMember): Promise<string> => (await member.get('/1.0/containers/seen')).status;
+    const steps: readonly (readonly [what: string, body: object, status: string])[] = [
+      ['start', { action: 'start' }, 'Running'],
+      ['freeze', { action: 'freeze' }, 'Frozen'],
+      ['unfreeze', { action: 'unfreeze' }, 'Running'],
+      ['stateful stop', { action: 'stop', stateful: true }, 'Stopped'],
+      ['stateful start', { action: 'start', stateful: true }, 'Running'],
+      ['restart', { action: 'restart', force: true }, 'Running'],
+      ['stop', { action: 'stop', force: true }, 'Stopped'],
+    ];
+
+    test('is known to the other member when the operation has ended, for each action', async () => {
+      const seen: string[] = [];
+      for (const asked of [two, one])
+        for (const [what, body] of steps) {
+          await asked.ok('PUT', '/1.0/containers/seen/state', body);
+          seen.push(`${what}: ${await statusAt(one)}`);
+        }
+      const expected = steps.map(([what, , status]) => `${what}: ${status}`);
+      expect(seen).toEqual([...expected, ...expected]);
+    });
+
+    test('is known after a restored snapshot and a failed action', async () => {
+      await two.ok('PUT', '/1.0/containers/seen/state', { action: 'start' });
+      await two.ok('PUT', '/1.0/containers/seen', { restore: 's1' });
+      const after = await statusAt(two);
+      expect(await statusAt(one)).toBe(after);
+      two.sim.faults.refuseCheckpoints('no tool');
+      const failed = await two.run('PUT', '/1.0/containers/seen/state', { action: 'stop', stateful: true });
+      const status = await statusAt(two);
+      expect([failed.status, await statusAt(one)]).toEqual(['Failure', status]);
+    });
+  });
+
+  test('the span of a request at another member is inside the span of the first, whose config applies to all members', async () => {
+    const collector = await startCollector();
+    onTestFinished(() => collector.close());
+    expect((await one.call('PATCH', '/1.0', { config: { 'core.trace_endpoint': collector.url } })).status).toBe(200);
+    await one.ok('POST', '/1.0/containers?target=m2', empty('traced'));
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await one.ok('PUT', '/1.0/containers/traced/state', { action: 'start' }, { traceparent });
+    const start = await collector.span('start container');
+    await until(() => ancestors(collector, start).length === 3);
+    const above = ancestors(collector, start);
+    expect(above.map(({ name, attributes }) => [name, attributes['gantry.member']])).toEqual([
+      ['operation: Starting container', undefined],
+      ['PUT /1.0/containers/:name/state', 'm2'],
+      ['PUT /1.0/containers/:name/state', 'm1'],
+    ]);
+    expect(above.at(-1)).toMatchObject({ traceId: traceparent.slice(3, 35), parentSpanId: traceparent.slice(36, 52) });
+    await one.call('PATCH', '/1.0', { config: { 'core.trace_endpoint': '' } });
   });
 });
