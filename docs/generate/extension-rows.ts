@@ -126,7 +126,7 @@ nvidia_runtime_config | drivers/runtime/lxc/config.ts | server/drivers/devices/p
 storage_api_volume_snapshots | services/storage/volume-snapshots.ts | server/services/storage/volumes.test.ts | snapshots
 volume_snapshot_scheduling | services/storage/snapshot-schedule.ts | server/services/storage/volume-schedules.test.ts | snapshots.schedule
 cluster_internal_custom_volume_copy | services/cluster/member-volumes.ts | e2e/cluster/volumes.test.ts | location
-cluster_internal_copy | services/cluster/member-copies.ts | e2e/cluster/members/lxc-copy.test.ts | cluster_internal_copy
+cluster_internal_copy | services/cluster/member-copies.ts | e2e/cluster/lxc-cluster.test.ts | cluster_internal_copy
 custom_volume_snapshot_expiry | services/storage/volume-snapshots.ts | server/services/storage/volume-schedules.test.ts | expires_at
 custom_volume_backup | services/transfer/backups/owner.ts | reconciler/cli/verbs/backup.test.ts | A volume
 storage_unmapped | services/storage/host-volumes.ts | server/services/storage/volumes.test.ts | security.unmapped

@@ -1,4 +1,5 @@
-// The stock `lxc cluster` on a gantryd cluster, over the socket and TLS: each verb works, or is refused with the reason.
+// The stock `lxc` on a gantryd cluster: copies between members, and the verbs of `lxc cluster` over the socket and TLS, which work or
+// are refused with the reason.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -30,9 +31,6 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     if (first === undefined || third === undefined) throw new Error('the cluster has no three members');
     [one, three] = [first, third];
     lxc = lxcClient(join(work, 'm1'), work);
-    const address = `127.0.0.1:${await freePort()}`;
-    await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
-    await lxc('remote', 'add', 'far', `https://${address}`, '--accept-certificate', '--password', 'pw');
   });
   afterAll(() => cluster.cleanUp());
 
@@ -47,6 +45,52 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
       .split('\n')
       .map((line) => line.split(','));
   const ways = ['local:', 'far:'];
+
+  // As the documentation forms a cluster: only its own address listens.
+  describe('copy --target', () => {
+    const shown = async (name: string) => await one.get(`/1.0/containers/${name}`);
+    beforeAll(async () => {
+      await one.call('POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
+      const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
+      const near = { name: 'near', source: { type: 'none' }, devices, config: { 'user.a': 'b' } };
+      await one.ok('POST', '/1.0/containers?target=m1', near);
+      await one.ok('POST', '/1.0/containers/near/snapshots', { name: 's1' });
+      await one.ok('POST', '/1.0/containers?target=m2', { name: 'far', source: { type: 'none' }, devices });
+    });
+    afterAll(async () => {
+      for (const url of (await one.get('/1.0/containers')) as string[]) await one.ok('DELETE', url);
+      await one.call('DELETE', '/1.0/storage-pools/p');
+    });
+
+    test('is announced as cluster_internal_copy, and the server names the address of its members', async () => {
+      const { api_extensions: extensions, environment } = await one.get('/1.0');
+      expect(extensions).toContain('cluster_internal_copy');
+      expect(environment.addresses).toEqual([one.address]);
+    });
+
+    test('copies a container with its config and snapshots from the contacted member to another one', async () => {
+      await lxc('copy', 'near', 'near2', '--target', 'm2');
+      expect(await shown('near2')).toMatchObject({ location: 'm2', config: { 'user.a': 'b' } });
+      expect(await one.get('/1.0/containers/near2/snapshots')).toHaveLength(1);
+      await lxc('copy', 'near/s1', 'near3', '--target', 'm3');
+      expect(await shown('near3')).toMatchObject({ location: 'm3' });
+    });
+
+    test('copies a container of another member to a third one, to the contacted one, and within its member', async () => {
+      for (const target of ['m3', 'm1', 'm2']) {
+        await lxc('copy', 'far', `far-${target}`, '--target', target);
+        expect(await shown(`far-${target}`)).toMatchObject({ location: target });
+      }
+      await lxc('copy', 'far', 'far-any');
+      expect((await shown('far-any')).location).toBe('m2');
+    });
+  });
+
+  test('remote add makes a remote of the address of a member', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
+    await lxc('remote', 'add', 'far', `https://${address}`, '--accept-certificate', '--password', 'pw');
+  });
 
   test.each(ways)('list and show %s tell names, addresses, roles, architecture and status', async (remote) => {
     expect((await listed(remote)).map(([name, url, , , , , status]) => [name, url, status])).toEqual(

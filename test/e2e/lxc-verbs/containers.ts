@@ -176,22 +176,36 @@ export const containerProofs: Readonly<Record<string, Proof>> = {
     expect((await daemon.get(`/1.0/profiles/${profile}`)).name).toBe(profile);
   },
   monitor: async ({ lxc, daemon }) => {
-    const env = { ...process.env, ...lxc.env };
-    const monitor = spawn('lxc', ['monitor', '--type=lifecycle', '--format=json'], {
-      env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    try {
-      const seen: Buffer[] = [];
-      monitor.stdout.on('data', (chunk: Buffer) => seen.push(chunk));
-      await until(async () => {
-        const profile = name();
-        await daemon.call('POST', '/1.0/profiles', { name: profile });
-        return Buffer.concat(seen).includes('"action":"profile-created"');
-      });
-    } finally {
-      monitor.kill();
-    }
+    /** Its output once that has all of these; something happens on the daemon meanwhile. */
+    const monitored = async (flags: string, wanted: readonly RegExp[], happen: () => unknown): Promise<string> => {
+      const env = { ...process.env, ...lxc.env };
+      const monitor = spawn('lxc', ['monitor', ...flags.split(' ')], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+      let output = '';
+      monitor.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      try {
+        await until(async () => {
+          await happen();
+          return wanted.every((pattern) => pattern.test(output));
+        });
+        return output;
+      } finally {
+        monitor.kill();
+      }
+    };
+    await monitored('--type=lifecycle --format=json', [/"action":"profile-created"/], () =>
+      daemon.call('POST', '/1.0/profiles', { name: name() }),
+    );
+    const ask = async (): Promise<void> => {
+      await daemon.call('GET', '/1.0/containers?secret=hush');
+      daemon.publish('a line of the daemon');
+    };
+    const logging = (level: string, ...wanted: RegExp[]): Promise<string> =>
+      monitored(`--type=logging --pretty --loglevel=${level}`, wanted, ask);
+    const info = await logging('info', /level=info msg="a line of the daemon"/);
+    const debug = await logging('debug', /level=debug msg="Handling a request" ip=@ method=GET/, /a line/);
+    expect(info).not.toContain('Handling a request');
+    expect(debug).toContain('secret=***');
+    expect(info + debug).not.toContain('hush');
   },
   'file push': async (world) => {
     const c = await running(world);

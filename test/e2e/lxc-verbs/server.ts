@@ -3,6 +3,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { makeClient } from '../../support/daemons/tls.ts';
+import { lxcClient } from '../../support/hosts/lxd-clients.ts';
 import { acl, network, profile, project, subnetOf } from './objects.ts';
 import { edited, file, isGone, listed, made, name, running, type Proof, type World } from './world.ts';
 
@@ -71,7 +72,13 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
   'config trust add': async (world) => {
     const fingerprint = await trusted(world);
     expect((await world.daemon.get(`/1.0/certificates/${fingerprint}`)).type).toBe('client');
-    expect(await world.lxc('config', 'trust', 'add', '--name', name())).toMatch(/^[A-Za-z0-9+/=]{100,}$/m);
+    const [, token = ''] =
+      /^([A-Za-z0-9+/=]{100,})$/m.exec(await world.lxc('config', 'trust', 'add', '--name', name())) ?? [];
+    const [first, second] = [name(), name()].map((user) => lxcClient(file(world, 'nowhere'), file(world, user)));
+    await first?.('remote', 'add', 'there', token);
+    expect(await first?.('profile', 'list', 'there:')).toContain('default');
+    const again = await second?.run(['remote', 'add', 'there', token]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('the token is not valid') });
     const metrics = await trusted(world, '--type=metrics');
     expect((await world.daemon.get(`/1.0/certificates/${metrics}`)).type).toBe('metrics');
   },
