@@ -86,10 +86,9 @@ describe('on the simulation', () => {
     const hour = new Date().getUTCHours();
     const far = (add: number): string => `${String((hour + add) % 24).padStart(2, '0')}:00`;
     await patch('d');
-    const window = ['--window', `${far(6)}-${far(7)}`];
-    const run = await cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...window, '--for', '4s'], { env });
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain('container/c1 differ: No window for changes is open.');
+    start('--window', `${far(6)}-${far(7)}`);
+    await until(() => printed.includes('container/c1 differ: No window for changes is open.'));
+    expect((await ended()).code).toBe(0);
     expect(await noteOf()).toBe('d');
     await bench.apply();
   });
