@@ -14,7 +14,6 @@ import { channelOf } from './websocket-channel.ts';
 const connectTimeoutMs = 10_000;
 const keepAliveMs = 30_000;
 const maxFrameBytes = 16 * 1024 * 1024;
-/** Max bytes of a refusal. */
 const maxRefusalBytes = 64 * 1024;
 
 export async function dialChannel(target: DialTarget, secret: string, signal: AbortSignal): Promise<Channel> {

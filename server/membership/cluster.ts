@@ -75,7 +75,6 @@ export class Cluster {
     return pair !== undefined && this.certificates.of(this.ownName) === pair.certPem ? pair : undefined;
   }
 
-  /** The id of an operation that begins here. */
   operationId(random: string): string {
     return operationIdOf(this.members.here, random);
   }

@@ -99,7 +99,6 @@ export class RunningOperation {
     return isFinal(this.#state.statusCode);
   }
 
-  /** URLs of its objects. */
   get urls(): readonly string[] {
     return Object.values(this.#state.resources).flat();
   }

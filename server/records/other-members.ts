@@ -5,7 +5,6 @@ import type { Documents, Kind } from './documents.ts';
 
 export interface OtherEntry<T> {
   readonly name: string;
-  /** Number of the member that has it. */
   readonly member: number;
   readonly document: T;
   readonly modRev: Rev;

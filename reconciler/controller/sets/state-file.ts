@@ -68,7 +68,6 @@ interface RecordLine {
   readonly id: string;
 }
 
-/** A line that removes a record. */
 interface Removed extends RecordLine {
   readonly isGone: true;
 }

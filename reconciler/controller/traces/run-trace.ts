@@ -45,7 +45,6 @@ export class RunTrace {
     return endingSpan(this.#tracer, this.#tracer.begin('plan', { parent, attributes: of(host) }), work);
   }
 
-  /** The span of the run's work on a host. */
   onHost<T>(host: string, work: () => Promise<T>): Promise<T> {
     return this.#run.isEnded ? work() : underSpan(this.#tracer, this.#host(host), work);
   }

@@ -45,7 +45,6 @@ export const labelConfig = (labels: JsonObject): JsonObject =>
     Object.entries(labels).map(([key, value]) => [`${labelPrefix}${key}`, value === null ? null : asText(value)]),
   );
 
-/** The labels of a live object. */
 export function labelsOf(live: object): Labels {
   const config = mapOf((live as { readonly config?: Json }).config);
   return Object.fromEntries(

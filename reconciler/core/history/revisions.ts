@@ -76,7 +76,6 @@ const partKey = (set: string, hash: string, part: number): string =>
   `${documentsPrefix(set)}${hash}${part === 0 ? '' : `.${part}`}`;
 const partLength = 60_000;
 
-/** Sets with a history in this server config. */
 export const setsWithHistory = (config: Config): readonly string[] =>
   Object.keys(config)
     .filter((key) => key.startsWith(historyPrefix) && config[key] !== '')
@@ -154,7 +153,6 @@ const renderIndex = (revisions: readonly Revision[]): string =>
 /** The next number. Numbers are never reused while one revision is left. */
 export const nextNumber = ({ revisions }: History): number => (revisions.at(-1)?.number ?? 0) + 1;
 
-/** The stored text of documents with this hash. */
 export function documentsText(config: Config, set: string, hash: string): string | undefined {
   let text = '';
   for (let part = 0; typeof config[partKey(set, hash, part)] === 'string'; part += 1)

@@ -31,7 +31,6 @@ export interface CoreKind {
   /** Name in the API: differs from the document's only for images. */
   readonly apiName: (document: Document) => string;
   readonly references: (document: Document) => readonly Reference[];
-  /** References of a live object. */
   readonly liveReferences?: (live: JsonObject) => readonly Pick<Reference, 'kind' | 'name'>[];
   /** Maps to which the server adds keys. In exact mode the document still decides all of their keys. */
   readonly wholeFields?: readonly string[];

@@ -4,7 +4,6 @@
 /** `github.com/acme/infra//hosts/web`, `laptop:/home/ada/web`. */
 export type PlaceText = string;
 
-/** The place of a run. */
 export interface SetPlace {
   /** Recorded on the objects that the run declares. */
   readonly here: PlaceText;

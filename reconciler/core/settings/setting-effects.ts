@@ -73,7 +73,6 @@ export const volumeProblems = (config: Config): readonly Problem[] =>
     return message === undefined ? [] : [{ path: `config.${key}`, message }];
   });
 
-/** The default of a server key. */
 export function serverDefault(key: string): string | undefined {
   const rows: Readonly<Record<string, { readonly default?: string }>> = serverConfigKeys;
   return Object.hasOwn(rows, key) ? rows[key]?.default : lxdServerDefault(key);

@@ -50,7 +50,6 @@ export async function createOnMembers(
 
 export const isOfMember = ({ segments }: Change): boolean => segments[0] === 'member_overrides';
 
-/** The edits of one member. */
 interface MemberEdits {
   readonly target: string;
   readonly edits: readonly Change[];

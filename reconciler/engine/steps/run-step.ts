@@ -64,7 +64,6 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
   return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
 
-/** By the action of the step. */
 function dispatch(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
     case 'create':

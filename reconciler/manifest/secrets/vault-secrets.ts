@@ -4,7 +4,6 @@ import { asText, isMap, mapOf, textOf } from '../../core/documents/json-values.t
 import { errorsIn, VaultError } from './vault-http.ts';
 import { VaultSession, type VaultSettings } from './vault-session.ts';
 
-/** Reads one reference. */
 export type ReadSecret = (reference: string, signal: AbortSignal | undefined) => Promise<string>;
 
 interface Mount {

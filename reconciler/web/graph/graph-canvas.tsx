@@ -197,8 +197,8 @@ interface LaidOut extends Asked {
 /** The last graph that was laid out, by a worker. It lays out one at a time and then the newest, so that a storm of events delays the picture only. */
 function useLayout(asked: Asked): LaidOut | undefined {
   const worker = useRef<Worker | null>(null);
-  const working = useRef<Asked>();
-  const waiting = useRef<Asked>();
+  const working = useRef<Asked | undefined>(undefined);
+  const waiting = useRef<Asked | undefined>(undefined);
   const [laidOut, setLaidOut] = useState<LaidOut>();
   const begin = (next: Asked | undefined): void => {
     working.current = next;

@@ -17,7 +17,6 @@ export interface Call {
   readonly method: RawCall['method'];
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent unchanged, with these headers; only its signal and stalls limit the time of the call. */
   readonly stream?: Readable;

@@ -21,7 +21,6 @@ export function networkLimits(descriptors = maxDescriptors()): ConnectionLimits 
   return { inAll, perAddress: Math.ceil(inAll / 4) };
 }
 
-/** Max open files of this process. */
 function maxDescriptors(): number {
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
   return soft === undefined ? 1024 : Number(soft);

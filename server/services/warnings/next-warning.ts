@@ -13,7 +13,6 @@ export interface Sighting {
   /** How often it was seen; 0: it is over. */
   readonly count: number;
   readonly firstAt: string;
-  /** When it was last seen. */
   readonly lastAt: string;
   /** When it was last seen or over. */
   readonly at: string;

@@ -15,7 +15,6 @@ import { readPins } from '../../session/lock-file.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import type { RunContext } from './run-context.ts';
 
-/** The manifests of one host. */
 export interface HostManifests {
   readonly host: Host;
   readonly context: RunContext;

@@ -16,7 +16,6 @@ export interface GateDeps {
   readonly audit: AuditLog | undefined;
 }
 
-/** A requested change. */
 export interface RequestedChange {
   readonly endpoint: Pick<Endpoint, 'id' | 'right'>;
   readonly caller: ApiCaller;

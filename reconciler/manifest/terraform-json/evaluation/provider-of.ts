@@ -28,7 +28,6 @@ export function providerBlock(module: Module, name: string): ProviderBlock | und
   return name.includes('.') ? undefined : providerBlock(parent, name);
 }
 
-/** The project that a provider block names. */
 export function projectFor(module: Module, resource: Resource): string | undefined {
   const block = providerBlock(module, providerName(resource));
   if (block === undefined) return undefined;

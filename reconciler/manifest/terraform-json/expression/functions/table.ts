@@ -70,7 +70,6 @@ const table: Readonly<Record<string, FunctionRow>> = {
 const lazy: ReadonlySet<string> = new Set(['try', 'can']);
 export const isLazyFunction = (name: string): boolean => lazy.has(name);
 
-/** Sorted. */
 export const functionNames: readonly string[] = [...Object.keys(table), ...lazy].sort();
 
 /** `name` as it is written: `core::upper` is `upper`. */
