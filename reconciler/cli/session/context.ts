@@ -13,6 +13,7 @@ import { CliError, ExpiredError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
 import { longestTimerMs } from '../../../server/lib/shared/deadline.ts';
+import type { OptionsOf, Verb } from '../flags/verb.ts';
 
 /** The host of one part of a command on several hosts. */
 export interface HostScope {
@@ -76,6 +77,9 @@ export type Run<O extends object = object, Code = ExitCode | void> = (
   args: readonly string[],
   fleet?: Fleet,
 ) => Promise<Code>;
+
+/** The code of this verb. */
+export type RunOf<V extends Verb> = Run<OptionsOf<V>>;
 
 export interface OpenedContext {
   readonly context: Context;

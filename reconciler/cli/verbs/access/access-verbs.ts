@@ -15,7 +15,6 @@ export const trustAdd = verb('trust add', 'make a one-time token with which a ne
   },
   examples: ['gantry trust add laptop', 'gantry trust add ci --restricted --projects web,db'],
 });
-export type TrustAddOptions = OptionsOf<typeof trustAdd>;
 
 export const trustJoin = verb(
   'trust join',
@@ -29,26 +28,22 @@ export const trustJoin = verb(
     examples: ['gantry trust join TOKEN --client-cert laptop.crt --client-key laptop.key'],
   },
 );
-export type TrustJoinOptions = OptionsOf<typeof trustJoin>;
 
 export const trustList = verb('trust list', 'list the trusted certificates', {
   alias: 'ls',
   flags: { ...hostFlags, ...hostSelectorFlag, ...outputFlag('table (default), yaml, json, name') },
 });
-export type TrustListOptions = OptionsOf<typeof trustList>;
 
 export const trustShow = verb('trust show', 'print trusted certificates', {
   args: [certificates],
   flags: { ...hostFlags, ...outputFlag('yaml (default), json') },
 });
-export type TrustShowOptions = OptionsOf<typeof trustShow>;
 
 export const trustRemove = verb('trust remove', 'stop trusting certificates; their connections are cut at once', {
   alias: 'rm',
   args: [certificates],
   flags: hostFlags,
 });
-export type TrustRemoveOptions = OptionsOf<typeof trustRemove>;
 
 const server: Argument = ['<host>', 'https://name:8443, or a context', 'context'];
 
@@ -75,7 +70,6 @@ export const contextAdd = verb('context add', 'name a server, with the certifica
   },
   examples: ['gantry context add prod https://web1:8443 --client-cert laptop.crt --client-key laptop.key'],
 });
-export type ContextAddOptions = OptionsOf<typeof contextAdd>;
 
 export const contextUse = verb(
   'context use',

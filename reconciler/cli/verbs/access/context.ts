@@ -3,14 +3,14 @@ import { isAbsolute, resolve } from 'node:path';
 import { usageError } from '../../errors/usage-error.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
-import type { Run } from '../../session/context.ts';
+import type { Run, RunOf } from '../../session/context.ts';
 import { neededContext, readContexts, writeContexts, type ServerContext } from '../../session/contexts.ts';
-import type { ContextAddOptions } from './access-verbs.ts';
+import type { contextAdd } from './access-verbs.ts';
 
 /** The daemon of this machine. */
 const local = 'local';
 
-export const addContext: Run<ContextAddOptions> = async (context, [name = '', host = '']) => {
+export const addContext: RunOf<typeof contextAdd> = async (context, [name = '', host = '']) => {
   if (name === local || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/.test(name))
     throw usageError(
       `${JSON.stringify(name)} cannot be the name of a context: letters, digits, . _ and -, not ${local}`,

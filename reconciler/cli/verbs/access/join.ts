@@ -8,8 +8,8 @@ import { createClient } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
-import type { Command, Output, Run } from '../../session/context.ts';
-import type { TrustJoinOptions } from './access-verbs.ts';
+import type { Command, Output, RunOf } from '../../session/context.ts';
+import type { trustJoin } from './access-verbs.ts';
 import { isThere } from '../../../../server/lib/shared/missing-files.ts';
 
 interface Pair {
@@ -17,7 +17,7 @@ interface Pair {
   readonly key: string;
 }
 
-export const joinServer: Run<TrustJoinOptions> = async (context, [given = '']) => {
+export const joinServer: RunOf<typeof trustJoin> = async (context, [given = '']) => {
   const { clientCert, clientKey } = context.options;
   if (clientCert === undefined || clientKey === undefined)
     throw usageError('--client-cert and --client-key are needed: where the pair is, or is to be made');

@@ -8,10 +8,10 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Run } from '../../session/context.ts';
-import type { TrustAddOptions, TrustListOptions, TrustRemoveOptions, TrustShowOptions } from './access-verbs.ts';
+import type { RunOf } from '../../session/context.ts';
+import type { trustAdd, trustList, trustRemove, trustShow } from './access-verbs.ts';
 
-export const addToken: Run<TrustAddOptions> = async (context, [name = '']) => {
+export const addToken: RunOf<typeof trustAdd> = async (context, [name = '']) => {
   const { restricted, projects: list } = context.options;
   if (list !== undefined && restricted !== true) throw usageError('--projects needs --restricted');
   const projects = (list ?? '').split(',').filter((project) => project !== '');
@@ -48,12 +48,12 @@ function tokenOf({ metadata }: Operation): MadeToken {
   };
 }
 
-export const listTrusted: Run<TrustListOptions> = async (context, _args, fleet) => {
+export const listTrusted: RunOf<typeof trustList> = async (context, _args, fleet) => {
   const { get } = await import('../objects/get.ts');
   return get(context, ['certificates'], fleet);
 };
 
-export const showTrusted: Run<TrustShowOptions> = async (context, names) => {
+export const showTrusted: RunOf<typeof trustShow> = async (context, names) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
   await withClient(context, async (client) => {
     const found = (await chosen(client, names, context.stop)).map((certificate) => ({
@@ -68,7 +68,7 @@ export const showTrusted: Run<TrustShowOptions> = async (context, names) => {
   });
 };
 
-export const removeTrusted: Run<TrustRemoveOptions> = async (context, names) => {
+export const removeTrusted: RunOf<typeof trustRemove> = async (context, names) => {
   await withClient(context, async (client) => {
     for (const { name, fingerprint } of await chosen(client, names, context.stop)) {
       await client.delete('certificate', fingerprint, context.stop);

@@ -18,14 +18,12 @@ export const clusterBootstrap = verb(
     examples: ['gantry cluster bootstrap one --address 10.0.0.1:8443'],
   },
 );
-export type ClusterBootstrapOptions = OptionsOf<typeof clusterBootstrap>;
 
 export const clusterAdd = verb('cluster add', 'make a token with which a host joins the cluster once', {
   args: [['<name>', 'name that the host gets in the cluster']],
   flags: hostFlags,
   examples: ['gantry cluster add two'],
 });
-export type ClusterAddOptions = OptionsOf<typeof clusterAdd>;
 
 export const clusterJoin = verb(
   'cluster join',
@@ -46,25 +44,21 @@ export const clusterJoin = verb(
     ],
   },
 );
-export type ClusterJoinOptions = OptionsOf<typeof clusterJoin>;
 
 export const clusterList = verb('cluster list', 'list the members of the cluster', {
   alias: 'ls',
   flags: { ...hostFlags, ...outputFlag('table (default), yaml, json, name') },
 });
-export type ClusterListOptions = OptionsOf<typeof clusterList>;
 
 export const clusterShow = verb('cluster show', 'print members of the cluster', {
   args: [['<member...>', 'names of members']],
   flags: { ...hostFlags, ...outputFlag('yaml (default), json') },
 });
-export type ClusterShowOptions = OptionsOf<typeof clusterShow>;
 
 export const clusterRename = verb('cluster rename', 'give a member another name', {
   args: [member, ['<new-name>', 'its new name']],
   flags: hostFlags,
 });
-export type ClusterRenameOptions = OptionsOf<typeof clusterRename>;
 
 export const clusterRemove = verb('cluster remove', 'remove a member without containers from the cluster', {
   alias: 'rm',
@@ -76,7 +70,6 @@ export const clusterRemove = verb('cluster remove', 'remove a member without con
   },
   examples: ['gantry cluster remove three', 'gantry cluster remove three --force'],
 });
-export type ClusterRemoveOptions = OptionsOf<typeof clusterRemove>;
 
 const force = { force: toggle('--force', 'stop containers by force, without time for a clean stop') };
 
@@ -93,7 +86,6 @@ export const clusterEvacuate = verb(
     examples: ['gantry cluster evacuate two', 'gantry cluster evacuate two --mode stop'],
   },
 );
-export type ClusterEvacuateOptions = OptionsOf<typeof clusterEvacuate>;
 
 export const clusterRestore = verb(
   'cluster restore',

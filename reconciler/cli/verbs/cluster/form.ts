@@ -4,12 +4,12 @@ import { decodeJoinToken, encodeJoinToken } from '../../../../server/api/cluster
 import type { Operation } from '../../../../server/api/operation.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Run } from '../../session/context.ts';
+import type { RunOf } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import { checkClustered, explainAddress } from './check-members.ts';
-import type { ClusterAddOptions, ClusterBootstrapOptions, ClusterJoinOptions } from './cluster-verbs.ts';
+import type { clusterAdd, clusterBootstrap, clusterJoin } from './cluster-verbs.ts';
 
-export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [name = '']) => {
+export const bootstrapCluster: RunOf<typeof clusterBootstrap> = async (context, [name = '']) => {
   await withClient(context, async (client) => {
     const body = { server_name: name, enabled: true, ...at(context.options.address) };
     await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
@@ -21,7 +21,7 @@ export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [n
   });
 };
 
-export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) => {
+export const addMember: RunOf<typeof clusterAdd> = async (context, [name = '']) => {
   await withClient(context, async (client) => {
     await checkClustered(client, context.stop);
     const { token, addresses, expires } = tokenOf(await client.cluster.makeToken(name, context.stop));
@@ -31,7 +31,7 @@ export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) =>
   });
 };
 
-export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']) => {
+export const joinCluster: RunOf<typeof clusterJoin> = async (context, [given = '']) => {
   const text = (given === '-' ? await textOf(context.io.stdin) : given).trim();
   const token = decodeJoinToken(text);
   if (token === undefined) throw usageError('The token is not one of gantry cluster add: it must be copied whole');

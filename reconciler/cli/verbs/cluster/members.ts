@@ -6,19 +6,19 @@ import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
-import type { Context, Run, Output } from '../../session/context.ts';
+import type { Context, Run, Output, RunOf } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import { checkClustered, checkMembers } from './check-members.ts';
 import type {
-  ClusterEvacuateOptions,
-  ClusterListOptions,
-  ClusterRemoveOptions,
-  ClusterRenameOptions,
+  clusterEvacuate,
+  clusterList,
+  clusterRemove,
+  clusterRename,
   ClusterRestoreOptions,
-  ClusterShowOptions,
+  clusterShow,
 } from './cluster-verbs.ts';
 
-export const listMembers: Run<ClusterListOptions> = async (context) => {
+export const listMembers: RunOf<typeof clusterList> = async (context) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'yaml', 'json', 'name']);
   await withClient(context, async (client) => {
     await checkClustered(client, context.stop);
@@ -41,7 +41,7 @@ const rowOf = (member: ClusterMember): readonly string[] => [
   member.message,
 ];
 
-export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
+export const showMembers: RunOf<typeof clusterShow> = async (context, names) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
   await withClient(context, async (client) => {
     await checkMembers(client, names, context.stop);
@@ -62,7 +62,7 @@ function write(context: Output, members: readonly ClusterMember[], format: 'yaml
   context.io.stdout.write(text);
 }
 
-export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '', to = '']) => {
+export const renameMember: RunOf<typeof clusterRename> = async (context, [name = '', to = '']) => {
   await withClient(context, async (client) => {
     await checkMembers(client, [name], context.stop);
     await client.cluster.rename(name, to, context.stop);
@@ -71,7 +71,7 @@ export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '
   });
 };
 
-export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '']) => {
+export const removeMember: RunOf<typeof clusterRemove> = async (context, [name = '']) => {
   const isForced = context.options.force === true;
   const isEvenOnline = context.options.yes === true;
   if (isEvenOnline && !isForced) throw usageError('--yes is for --force: without it nothing of a member is lost');
@@ -85,7 +85,7 @@ export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '
 
 const modes: readonly string[] = ['auto', 'migrate', 'live-migrate', 'stop'];
 
-export const evacuateMember: Run<ClusterEvacuateOptions> = (context, [name = '']) => {
+export const evacuateMember: RunOf<typeof clusterEvacuate> = (context, [name = '']) => {
   const { mode } = context.options;
   if (mode !== undefined && !modes.includes(mode))
     throw usageError(`--mode ${JSON.stringify(mode)} is not one of ${modes.join(', ')}`);

@@ -1,7 +1,7 @@
 // Declares the verbs of the group `gantry backup`.
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
-import { type Argument, type OptionsOf, verb } from '../../flags/verb.ts';
+import { type Argument, verb } from '../../flags/verb.ts';
 
 const container: Argument = ['<container>', 'the container, or POOL/NAME of a custom volume', 'container'];
 
@@ -15,7 +15,6 @@ export const backupCreate = verb('backup create', 'make a backup of a container 
     expires: text('--expires <time>', 'when the server deletes it, such as 2030-01-31T12:00:00Z'),
   },
 });
-export type BackupCreateOptions = OptionsOf<typeof backupCreate>;
 
 export const backupList = verb('backup list', 'list the backups of a container or custom volume', {
   alias: 'ls',
@@ -43,7 +42,6 @@ export const backupImport = verb('backup import', 'create a container or custom 
     allowHostAccess: toggle('--allow-host-access', 'allow access to the host: privileged, paths of the host, raw.*'),
   },
 });
-export type BackupImportOptions = OptionsOf<typeof backupImport>;
 
 export const backupDelete = verb('backup delete', 'delete backups of a container or custom volume', {
   alias: 'rm',

@@ -1,5 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers and custom volumes from the command line.
-import type { Command, Run } from '../../session/context.ts';
+import type { Command, Run, RunOf } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import type { Backup } from '../../../../server/api/container/backup.ts';
 import type { VolumeBackup } from '../../../../server/api/storage/volume-backup.ts';
 import type { Http } from '../../../../server/client/transport/http.ts';
 import { backupsOf, importBackup, volumeBackupsOf } from '../../../../server/client/files/backups.ts';
-import type { BackupCreateOptions, BackupImportOptions } from './backup-verbs.ts';
+import type { backupCreate, backupImport } from './backup-verbs.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
@@ -32,7 +32,7 @@ function callsOf(http: Http, owner: string) {
   return place === undefined ? backupsOf(http, owner) : volumeBackupsOf(http, place.pool, place.volume);
 }
 
-export const createBackup: Run<BackupCreateOptions> = async (context, [container = '', name]) => {
+export const createBackup: RunOf<typeof backupCreate> = async (context, [container = '', name]) => {
   const { containerOnly, optimized, compression, expires } = context.options;
   const body = {
     ...(name === undefined ? {} : { name }),
@@ -131,7 +131,7 @@ function counter(): Counter {
   };
 }
 
-export const importBackupFile: Run<BackupImportOptions> = async (context, [file = '', name]) => {
+export const importBackupFile: RunOf<typeof backupImport> = async (context, [file = '', name]) => {
   const { storage, allowHostAccess } = context.options;
   const place = placeOf(name ?? '');
   if (place !== undefined && storage !== undefined)

@@ -74,7 +74,6 @@ export const filePull = verb('file pull', 'copy files out of a container', {
   ],
   flags: { ...hostFlags, recursive },
 });
-export type FilePullOptions = OptionsOf<typeof filePull>;
 
 export const filePush = verb('file push', 'copy files into a container', {
   args: [
@@ -90,7 +89,6 @@ export const filePush = verb('file push', 'copy files into a container', {
     recursive,
   },
 });
-export type FilePushOptions = OptionsOf<typeof filePush>;
 
 export const fileDelete = verb('file delete', 'delete files in containers', {
   alias: 'rm',

@@ -1,12 +1,12 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
-import type { Command, Run } from '../../session/context.ts';
+import type { Command, RunOf } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { constants, lstat, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
-import type { FilePullOptions } from './container-verbs.ts';
+import type { filePull } from './container-verbs.ts';
 import { localError } from '../../errors/local-error.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
@@ -16,7 +16,7 @@ import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 const maxLinks = 20;
 
-export const pullFile: Run<FilePullOptions> = async (context, [source = '', target = '']) => {
+export const pullFile: RunOf<typeof filePull> = async (context, [source = '', target = '']) => {
   const { options } = context;
   const { container, path } = parseFileAddress(source);
   if (target === '-' && options.recursive === true) throw usageError('--recursive cannot write to -');

@@ -1,12 +1,12 @@
 // `gantry file push`: copies files into a container.
-import type { Run } from '../../session/context.ts';
+import type { RunOf } from '../../session/context.ts';
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { discard, readIfThere } from '../../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
 import { counted, type OnSent } from '../../../../server/client/files/counted.ts';
-import type { FilePushOptions } from './container-verbs.ts';
+import type { filePush } from './container-verbs.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
@@ -23,7 +23,7 @@ interface Push {
   readonly progress: (source: string) => OnSent;
 }
 
-export const pushFile: Run<FilePushOptions> = async (context, [source = '', target = '']) => {
+export const pushFile: RunOf<typeof filePush> = async (context, [source = '', target = '']) => {
   const { options } = context;
   const { container, path } = parseFileAddress(target);
   const uid = idOption('--uid', options.uid);

@@ -1,7 +1,7 @@
 // Declares the verbs of the group `gantry snapshot`.
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
-import { type OptionsOf, verb } from '../../flags/verb.ts';
+import { verb } from '../../flags/verb.ts';
 
 const aSnapshot = 'as NAME/SNAPSHOT';
 
@@ -14,7 +14,6 @@ export const snapshotCreate = verb('snapshot create', 'take a snapshot of a cont
     stateful: toggle('--stateful', 'include the memory of its processes; needs CRIU on the host'),
   },
 });
-export type SnapshotCreateOptions = OptionsOf<typeof snapshotCreate>;
 
 export const snapshotList = verb('snapshot list', 'list the snapshots of a container, oldest first', {
   alias: 'ls',
@@ -44,7 +43,6 @@ export const snapshotRestore = verb(
     flags: { ...hostFlags, stateful: toggle('--stateful', 'restore the memory of its processes too') },
   },
 );
-export type SnapshotRestoreOptions = OptionsOf<typeof snapshotRestore>;
 
 export const snapshotDelete = verb('snapshot delete', 'delete snapshots', {
   alias: 'rm',

@@ -1,5 +1,5 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
-import type { Context, Output, Run } from '../../session/context.ts';
+import type { Context, Output, Run, RunOf } from '../../session/context.ts';
 import { applyExpiry, parseExpiry } from '../../../../server/api/container/snapshot-expiry.ts';
 import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../../server/client/client.ts';
@@ -7,7 +7,7 @@ import { isNotFound } from '../../../../server/client/client-error.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
+import type { snapshotCreate, snapshotRestore } from './snapshot-verbs.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { parseContainer } from '../../flags/parse-values.ts';
@@ -21,7 +21,7 @@ interface SnapshotAddress {
   readonly snapshot: string;
 }
 
-export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text = '']) => {
+export const createSnapshot: RunOf<typeof snapshotCreate> = async (context, [text = '']) => {
   const { options } = context;
   refuseServerInName(text);
   const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
@@ -83,7 +83,7 @@ export const renameSnapshot: Run<HostOptions> = async (context, [text = '', give
   say(context, { container: address.container, snapshot: name });
 };
 
-export const restoreSnapshot: Run<SnapshotRestoreOptions> = async (context, [text = '']) => {
+export const restoreSnapshot: RunOf<typeof snapshotRestore> = async (context, [text = '']) => {
   const { options } = context;
   const address = parseSnapshot(text);
   const { container, snapshot } = address;

@@ -2,14 +2,14 @@
 import type { Operation, Resumed, Suspension } from '../../../controller/contract/index.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { parseContainerOrAddress, parseDuration } from '../../flags/parse-values.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, RunOf } from '../../session/context.ts';
 import { starPattern } from '../../../core/text/star-pattern.ts';
 import { inSet, withApi } from './controller-api.ts';
 import { objectsOf } from './reports.ts';
-import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
+import type { ApiOptions, RollbackOptions, controllerSuspend, controllerSync } from './controller-verbs.ts';
 import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
-export const sync: Run<SyncOptions> = async (context, [set = '']) => {
+export const sync: RunOf<typeof controllerSync> = async (context, [set = '']) => {
   const { host, reason, takeOver } = context.options;
   const body = {
     ...withoutUndefined({ hosts: host, reason }),
@@ -19,7 +19,7 @@ export const sync: Run<SyncOptions> = async (context, [set = '']) => {
   context.out(`The set ${set} is compared and applied now (run ${operation.id}).`);
 };
 
-export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
+export const suspend: RunOf<typeof controllerSuspend> = async (context, [set = '']) => {
   const { on, field, reason, for: duration } = context.options;
   if (reason === undefined) throw usageError('--reason says to others why the set is left alone');
   const object = context.options.object === undefined ? undefined : patternOf(context.options.object);

@@ -83,7 +83,6 @@ export const controllerExplain = verb('controller explain', 'say why a set has i
   args: setArgs,
   flags: { ...apiFlags, ...answerFlag },
 });
-export type ExplainOptions = OptionsOf<typeof controllerExplain>;
 
 export const controllerDiff = verb(
   'controller diff',
@@ -113,7 +112,6 @@ export const controllerPlan = verb(
     examples: ['gantry controller plan web --branch more-memory --detailed-exitcode'],
   },
 );
-export type PreviewOptions = OptionsOf<typeof controllerPlan>;
 
 export const controllerHistory = verb('controller history', 'show the runs of a set, the newest first', {
   args: setArgs,
@@ -174,7 +172,6 @@ export const controllerSync = verb(
     },
   },
 );
-export type SyncOptions = OptionsOf<typeof controllerSync>;
 
 export const controllerSuspend = verb('controller suspend', 'leave a set, an object or a field alone for a time', {
   args: setArgs,
@@ -190,7 +187,6 @@ export const controllerSuspend = verb('controller suspend', 'leave a set, an obj
   },
   examples: ['gantry controller suspend web --object container/web1 --for 2h --reason "load test"'],
 });
-export type SuspendOptions = OptionsOf<typeof controllerSuspend>;
 
 export const controllerResume = verb('controller resume', 'end the suspensions of a set, and its rollback', {
   args: [...setArgs, ['[id]', 'only this suspension']],
@@ -223,7 +219,6 @@ export const controllerApprove = verb(
     examples: ['gantry controller approve web --reason "the shop moved"'],
   },
 );
-export type ApproveOptions = OptionsOf<typeof controllerApprove>;
 
 export const controllerRollback = verb(
   'controller rollback',

@@ -2,16 +2,16 @@
 import type { ApprovalStatus, Operation, PruneGate } from '../../../controller/contract/index.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, RunOf } from '../../session/context.ts';
 import { short } from './answer.ts';
 import { inSet, readOverview, withApi } from './controller-api.ts';
 import { lineOfHost, linesOfPlan } from './explain-set.ts';
-import type { ApproveOptions, PruneOptions } from './controller-verbs.ts';
+import type { controllerApprove, PruneOptions } from './controller-verbs.ts';
 
 export const prune: Run<PruneOptions> = (context, [set = '']) =>
   pruneSet(context, set, context.options.approve === true);
 
-export const approve: Run<ApproveOptions> = async (context, [set = '']) => {
+export const approve: RunOf<typeof controllerApprove> = async (context, [set = '']) => {
   const { reason, host } = context.options;
   if (reason === undefined) throw usageError('--reason says to others why this is done');
   const isDone = await withApi(context, async (api) => {

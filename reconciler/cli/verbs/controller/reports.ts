@@ -16,10 +16,16 @@ import { formatOf } from '../../flags/output-flags.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
-import type { Context, Run } from '../../session/context.ts';
+import type { Context, Run, RunOf } from '../../session/context.ts';
 import { printAnswer, short } from './answer.ts';
 import { inSet, readOverview, setIn, withApi, withQuery, type ControllerApi } from './controller-api.ts';
-import type { DiffOptions, ExplainOptions, HistoryOptions, LogsOptions, PreviewOptions } from './controller-verbs.ts';
+import type {
+  DiffOptions,
+  controllerExplain,
+  HistoryOptions,
+  LogsOptions,
+  controllerPlan,
+} from './controller-verbs.ts';
 import { explainSet } from './explain-set.ts';
 import { detailText, previewText } from './report-texts.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
@@ -95,7 +101,7 @@ function printLine(context: Context, { at, level, message, set, host, source }: 
   context.out(`${at} ${level.padEnd(5)} ${message}${about === '' ? '' : ` (${about})`}`);
 }
 
-export const showPlan: Run<PreviewOptions> = (context, [set = '']) =>
+export const showPlan: RunOf<typeof controllerPlan> = (context, [set = '']) =>
   withApi(context, async (api) => {
     const { branch, host, detailedExitcode } = context.options;
     const { sets } = await readOverview(api, set);
@@ -163,7 +169,7 @@ const detailsOf = (
 ): Promise<readonly ObjectDetail[]> =>
   mapAtMost(atOnce, objects, ({ host, address }) => api.get(withQuery(inSet(set, 'object'), { host, address })));
 
-export const explain: Run<ExplainOptions> = (context, [set = '']) =>
+export const explain: RunOf<typeof controllerExplain> = (context, [set = '']) =>
   withApi(context, async (api) => {
     const overview = await readOverview(api);
     const found = setIn(overview, set);

@@ -1,11 +1,11 @@
 // `gantry image import|copy|publish`: creates images on a server.
-import type { Run, Context, Output } from '../../session/context.ts';
+import type { Run, Context, Output, RunOf } from '../../session/context.ts';
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { parsePairs } from '../../flags/parse-values.ts';
-import type { ImageCopyOptions, ImageImportOptions, ImagePublishOptions } from './image-verbs.ts';
+import type { ImageCopyOptions, ImageImportOptions, imagePublish } from './image-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
@@ -70,7 +70,7 @@ async function placeOf(
   return { server: remote.url, alias, protocol: protocol ?? remote.protocol };
 }
 
-export const publishImage: Run<ImagePublishOptions> = async (context, [name = '']) => {
+export const publishImage: RunOf<typeof imagePublish> = async (context, [name = '']) => {
   const given = context.options;
   return make(context, {
     ...factsOf(given),

@@ -66,7 +66,6 @@ export const imagePublish = verb('image publish', 'make an image from a stopped 
     compression: text('--compression <program>', 'none, gzip, zstd, xz, ... (default: images.compression_algorithm)'),
   },
 });
-export type ImagePublishOptions = OptionsOf<typeof imagePublish>;
 
 export const imageExport = verb('image export', 'download image files', {
   args: [
@@ -110,7 +109,6 @@ export const remoteAdd = verb('remote add', 'give a server of images a short nam
   args: [remoteName, ['<url>', 'https://HOST[:PORT][/PATH]']],
   flags: { protocol: text('--protocol <name>', 'simplestreams (default), svc or lxd') },
 });
-export type RemoteAddOptions = OptionsOf<typeof remoteAdd>;
 
 export const remoteRemove = verb('remote remove', 'forget the short name of a server', {
   alias: 'rm',

@@ -3,9 +3,9 @@ import { usageError, commandError } from '../../errors/usage-error.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
-import type { Run } from '../../session/context.ts';
+import type { Run, RunOf } from '../../session/context.ts';
 import { readRemotes, remoteProtocols, writeRemote } from '../../session/remotes.ts';
-import type { RemoteAddOptions } from './image-verbs.ts';
+import type { remoteAdd } from './image-verbs.ts';
 
 export const listRemotes: Run = async (context) => {
   const remotes = [...(await readRemotes(context.io.env))];
@@ -20,7 +20,7 @@ export const listRemotes: Run = async (context) => {
   context.out(renderTable(['NAME', 'URL', 'PROTOCOL', 'ORIGIN'], rows, paintFor(context.color)));
 };
 
-export const addRemote: Run<RemoteAddOptions> = async (context, [name = '', url = '']) => {
+export const addRemote: RunOf<typeof remoteAdd> = async (context, [name = '', url = '']) => {
   if (name === 'local' || !/^[a-z0-9][a-z0-9._-]{0,39}$/.test(name))
     throw usageError(
       `${JSON.stringify(name)} cannot be the name of a remote: small letters, digits, . _ and -, not local`,
