@@ -21,7 +21,7 @@ import {
   effectiveConfigAttribute,
   gantryResource,
   nameAttribute,
-  problemsIn,
+  problemsInConfig,
   shownMap,
 } from './shared/common-attributes.ts';
 import { renameKind } from './shared/rename.ts';
@@ -85,7 +85,7 @@ export const network = gantryResource({
     if (known.length !== Object.keys(keys).length) return [];
     const found = validateNetworkConfig(name, Object.fromEntries(known)).filter(({ path }) => path !== 'name');
     const problems = withoutKeysOfLxd('network', found);
-    return problemsIn(problems, 'config', ['config']);
+    return problemsInConfig(problems);
   },
   async plan({ prior, planned, differs, client, add }) {
     for (const found of notedOverrides('network', prior, planned)) add(found);

@@ -61,14 +61,10 @@ export const effectiveConfigAttribute = textMap({
 const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>
   problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), prefix), message }));
 
-/** The same as diagnostics of a whole configuration. */
-export const problemsIn = (
-  problems: readonly Problem[],
-  prefix: string,
-  below: readonly string[],
-): readonly Diagnostic[] =>
-  stepsIn(problems, prefix).map(({ path, message }) => {
-    const full = [...at(...below), ...path];
+/** Problems of `config` as diagnostics of a whole configuration. */
+export const problemsInConfig = (problems: readonly Problem[]): readonly Diagnostic[] =>
+  stepsIn(problems, 'config').map(({ path, message }) => {
+    const full = [...at('config'), ...path];
     return failure(`Invalid value of ${renderPath(full)}`, `${message}.`, full);
   });
 

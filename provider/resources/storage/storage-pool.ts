@@ -24,7 +24,7 @@ import {
   effectiveConfigAttribute,
   serverResource,
   fixedNameAttribute,
-  problemsIn,
+  problemsInConfig,
   shownMap,
 } from '../shared/common-attributes.ts';
 import { edit, editOf } from '../shared/write.ts';
@@ -121,7 +121,7 @@ export const storagePool = serverResource({
     const known = Object.entries(config).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
     const problems = validatePoolConfig(driver, Object.fromEntries(known));
     const left = problems.filter(({ path }) => !isKeyOfLxd(path.slice('config.'.length)));
-    return problemsIn(left, 'config', ['config']);
+    return problemsInConfig(left);
   },
   plan({ prior, planned, differs, replace, client, add }) {
     const supported = client?.server.environment.storage_supported_drivers?.map(({ Name }) => Name);

@@ -22,7 +22,7 @@ import {
   effectiveConfigAttribute,
   gantryResource,
   nameAttribute,
-  problemsIn,
+  problemsInConfig,
   shownMap,
 } from '../shared/common-attributes.ts';
 import { isOtherOwner, renamePath } from '../shared/rename.ts';
@@ -140,7 +140,7 @@ async function planConfig({ planned, client, differs, add }: PlanHook<typeof att
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
   const problems = validateVolumeConfig(driver, Object.fromEntries(known));
-  for (const problem of problemsIn(problems, 'config', ['config'])) add(problem);
+  for (const problem of problemsInConfig(problems)) add(problem);
 }
 
 const inProject = (link: Link, project: string): Link => ({ ...link, client: link.client.inProject(project) });

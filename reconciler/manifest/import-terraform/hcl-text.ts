@@ -91,7 +91,7 @@ function fromDynamic(block: Block, source: Source): BlockForm {
 }
 
 /** A map of these blocks: an object, and a comprehension for each dynamic block. */
-export function mapText(given: readonly BlockForm[], entry: (given: BlockForm) => Entry, indent: number): string {
+export function mapText(given: readonly BlockForm[], entry: (given: BlockForm) => Entry): string {
   const plain = given
     .filter(({ loop }) => loop === undefined)
     .map((each): Entry => {
@@ -103,7 +103,7 @@ export function mapText(given: readonly BlockForm[], entry: (given: BlockForm) =
     const [name, text] = entry(each);
     return [`{ ${each.loop} : ${name} => ${text} }`];
   });
-  const own = objectText(plain, indent, true);
+  const own = objectText(plain, 2, true);
   if (loops.length === 0) return own;
   return plain.length === 0 && loops.length === 1
     ? (loops[0] ?? '')

@@ -21,7 +21,7 @@ export const devices: Group = {
   make: (items, source) =>
     items.every((item) => item.type === 'argument' && item.name === 'devices')
       ? undefined
-      : `devices = ${mapText(blocksNamed(items, source), (given) => deviceEntry(given, source), 2)}`,
+      : `devices = ${mapText(blocksNamed(items, source), (given) => deviceEntry(given, source))}`,
 };
 
 function deviceEntry(given: BlockForm, source: Source): Entry {
@@ -83,7 +83,7 @@ function withEntries(text: string, entries: readonly Entry[]): string {
 
 export const files: Group = {
   takes: ['file'],
-  make: (items, source) => `files = ${mapText(blocksNamed(items, source), (given) => fileEntry(given, source), 2)}`,
+  make: (items, source) => `files = ${mapText(blocksNamed(items, source), (given) => fileEntry(given, source))}`,
 };
 
 /** The default mode of those providers. */

@@ -69,9 +69,9 @@ export async function stopDnsmasq(pidFile: string): Promise<void> {
   const found = findDnsmasq(pidFile);
   if (found !== undefined) {
     signalProcess(found.pid, 'SIGTERM');
-    if (!(await isGone(found.pid, 3000)) && findDnsmasq(pidFile)?.pid === found.pid) {
+    if (!(await isGone(found.pid)) && findDnsmasq(pidFile)?.pid === found.pid) {
       signalProcess(found.pid, 'SIGKILL');
-      await isGone(found.pid, 3000);
+      await isGone(found.pid);
     }
   }
   await rm(pidFile, { force: true });
@@ -92,8 +92,9 @@ function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-async function isGone(pid: number, limitMs: number): Promise<boolean> {
-  const end = Date.now() + limitMs;
+/** Within three seconds. */
+async function isGone(pid: number): Promise<boolean> {
+  const end = Date.now() + 3000;
   while (!hasEnded(pid)) {
     if (Date.now() > end) return false;
     await sleep(2);

@@ -8,26 +8,22 @@ export const received = 'received';
 /** The snapshot of what does not change: an unpacked image, or a snapshot of a volume. */
 export const sealed = 'sealed';
 
-const listed = (properties: string): readonly string[] => ['zfs', 'list', '-H', '-p', '-o', properties];
+const listed = [
+  'zfs',
+  'list',
+  '-H',
+  '-p',
+  '-o',
+  `name,guid,createtxg,origin,${stillProperty}`,
+  '-t',
+  'filesystem,volume,snapshot',
+];
 
 export const streamCommands = {
   /** Datasets and the snapshots right in them. */
-  moments: (datasets: readonly string[]) => [
-    ...listed(`name,guid,createtxg,origin,${stillProperty}`),
-    '-t',
-    'filesystem,volume,snapshot',
-    '-r',
-    '-d',
-    '1',
-    ...datasets,
-  ],
+  moments: (datasets: readonly string[]) => [...listed, '-r', '-d', '1', ...datasets],
   /** Each alone. */
-  look: (names: readonly string[]) => [
-    ...listed(`name,guid,createtxg,origin,${stillProperty}`),
-    '-t',
-    'filesystem,volume,snapshot',
-    ...names,
-  ],
+  look: (names: readonly string[]) => [...listed, ...names],
   /** `base`: only what differs from it. Properties stay here. */
   send: (snapshot: string, base: string | undefined) => [
     'zfs',
