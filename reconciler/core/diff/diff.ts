@@ -1,5 +1,6 @@
 // Compares one document with its live object key by key: written keys, keys that the set owned and dropped, and in exact mode all
 // unmanaged keys. Keys of other sets are left to them.
+import { plainMember } from '../../../server/api/network/network-acl.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { Change } from '../documents/change.ts';
 import { comparedKey } from '../documents/compared-key.ts';
@@ -143,11 +144,11 @@ function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Jso
 const isSameSet = (a: readonly Json[], b: readonly Json[]): boolean =>
   a.every((item) => b.includes(item)) && b.every((item) => a.includes(item));
 
-/** Compares maps in any order; an empty member counts as absent, and servers drop spaces around the text of a member. */
+/** Compares maps, which are rules of network ACLs, in any order; an empty member counts as absent. */
 function isSameItem(a: Json, b: Json | undefined): boolean {
   if (!isMap(a) || !isMap(b)) return a === b;
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...names].every((name) => asText(a[name]).trim() === asText(b[name]).trim());
+  return [...names].every((name) => plainMember(name, asText(a[name])) === plainMember(name, asText(b[name])));
 }
 
 function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {

@@ -48,11 +48,20 @@ export const NetworkAclPut = Type.Object(writable);
 export type NetworkAclCreate = Static<typeof NetworkAclCreate>;
 export type NetworkAclPut = Static<typeof NetworkAclPut>;
 
-/** The stored form: without spaces around values and empty members. */
+/** The stored form of a member: without spaces around it and, except in a description, around the parts of a list. */
+export const plainMember = (member: string, value: string): string =>
+  member === 'description'
+    ? value.trim()
+    : value
+        .split(',')
+        .map((part) => part.trim())
+        .join(',');
+
+/** The stored form: plain members, without empty ones. */
 export const plainRule = (rule: NetworkAclRule): NetworkAclRule =>
   Object.fromEntries(
     Object.entries(rule).flatMap(([member, value]) => {
-      const text = value.trim();
+      const text = plainMember(member, value);
       return text === '' && member !== 'action' && member !== 'state' ? [] : [[member, text]];
     }),
   ) as NetworkAclRule;

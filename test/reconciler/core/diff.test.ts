@@ -204,6 +204,10 @@ describe('lists', () => {
     const live = liveAcl('web', { ingress: [rule] });
     expect(paths('network_acl', { ingress: [{ ...rule, source: ' 10.0.0.1 ', destination: '' }] }, live)).toEqual([]);
     expect(paths('network_acl', { ingress: [{ ...rule, description: 'twowords' }] }, live)).toEqual(['ingress']);
+    const several = liveAcl('web', { ingress: [{ ...rule, source: '10.0.0.1,10.0.0.2', description: 'a,b' }] });
+    const listed = { ...rule, source: '10.0.0.1, 10.0.0.2' };
+    expect(paths('network_acl', { ingress: [{ ...listed, description: 'a,b' }] }, several)).toEqual([]);
+    expect(paths('network_acl', { ingress: [{ ...listed, description: 'a, b' }] }, several)).toEqual(['ingress']);
     expect(paths('network_acl', { ingress: [rule, rule] }, live)).toEqual(['ingress']);
   });
 });

@@ -33,12 +33,12 @@ describe('network ACLs', () => {
     const seen = async (action: string): Promise<void> =>
       void (await listening.next((event) => lifecycleOf(event).action === action));
     const answer = await create(name, {
-      ingress: [{ ...rule, source: ' 10.0.0.1 ', description: '' }],
+      ingress: [{ ...rule, source: ' 10.0.0.1 , 10.0.0.2', description: '' }],
       config: { 'user.a': 'b' },
     });
     expect([answer.status, answer.headers.location]).toEqual([200, url(name)]);
     await seen('network-acl-created');
-    const source = '10.0.0.1';
+    const source = '10.0.0.1,10.0.0.2';
     expect(await daemon.get(url(name))).toEqual({
       name,
       description: '',
