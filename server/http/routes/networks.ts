@@ -50,7 +50,7 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
         cluster.remove(context, context.params.name, () => networks.delete(context.caller, context.params.name)),
       ),
     'networks.state': async (context) => sync(await networks.state(context.params.name)),
-    'networks.leases': async (context) => sync(await networks.leases(context.params.name)),
+    'networks.leases': async ({ params, isForwarded }) => sync(await networks.leases(params.name, isForwarded)),
   } satisfies Partial<RouteTable>;
 }
 

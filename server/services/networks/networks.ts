@@ -12,6 +12,7 @@ import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { networkKeys } from '../shared/member-keys.ts';
 import { refuseNicHwaddr } from './bridge-hwaddr.ts';
+import { fixedLeases, gatewayLeases } from './leases.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
@@ -138,26 +139,17 @@ export class Networks {
     return state;
   }
 
-  /** Static leases of containers, then other dynamic ones. */
-  async leases(name: string): Promise<readonly NetworkLease[]> {
-    this.#managed(name);
-    const hosts = this.#deps.hosts.on(name);
-    const fixed = hosts.flatMap((host) =>
-      [host.ipv4, host.ipv6]
-        .filter((address): address is string => address !== undefined)
-        .map((address) => ({
-          hostname: host.hostname,
-          hwaddr: host.hwaddr,
-          address,
-          type: 'static',
-          location: this.#deps.location(),
-        })),
-    );
+  /** The bridge's own addresses, static leases of containers, then other dynamic ones. `isPart`: another member of the cluster adds the
+   *  first. */
+  async leases(name: string, isPart = false): Promise<readonly NetworkLease[]> {
+    const { config } = this.#managed(name).document;
+    const location = this.#deps.location();
+    const fixed = fixedLeases(this.#deps.hosts.on(name), location);
     const known = new Set(fixed.map((lease) => `${lease.hwaddr} ${lease.address}`));
     const dynamic = (await this.#deps.network.leases(name))
       .filter((lease) => !known.has(`${lease.hwaddr} ${lease.address}`))
-      .map((lease) => ({ ...lease, type: 'dynamic', location: this.#deps.location() }));
-    return [...fixed, ...dynamic];
+      .map((lease) => ({ ...lease, type: 'dynamic', location }));
+    return [...(isPart ? [] : gatewayLeases(name, config)), ...fixed, ...dynamic];
   }
 
   async #change(

@@ -167,8 +167,9 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
     const address = `${subnetOf(parent)}.7`;
     const nic = ['nic', 'nictype=bridged', `parent=${parent}`, `ipv4.address=${address}`];
     await world.lxc('config', 'device', 'add', c, 'eth0', ...nic);
-    const lease = new RegExp(`^${c},00:16:3e:.*,${address},STATIC`);
-    expect(await world.lxc('network', 'list-leases', parent, '-f', 'csv')).toMatch(lease);
+    const listed = await world.lxc('network', 'list-leases', parent, '-f', 'csv');
+    expect(listed).toMatch(new RegExp(`^${c},00:16:3e:.*,${address},STATIC`, 'm'));
+    expect(listed).toContain(`${parent}.gw,,${subnetOf(parent)}.1,GATEWAY`);
   },
   'network acl rule add': async (world) => {
     const made = await acl(world);

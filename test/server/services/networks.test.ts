@@ -267,7 +267,8 @@ describe('a network in use', () => {
     );
     await setState(daemon, `d-${name}`, 'stop', { force: true });
     for (const each of ['f', 'd']) await daemon.ok('DELETE', `/1.0/containers/${each}-${name}`);
-    expect(await daemon.get(`/1.0/networks/${name}/leases`)).toEqual([]);
+    const gateway = { hostname: `${name}.gw`, hwaddr: '', address: `${base}.1`, type: 'gateway', location: '' };
+    expect(await daemon.get(`/1.0/networks/${name}/leases`)).toEqual([gateway]);
     await daemon.call('DELETE', `/1.0/profiles/p-${name}`);
     const deleted = await daemon.call('DELETE', `/1.0/networks/${name}`);
     expect([deleted.status, deleted.body.type]).toEqual([202, 'sync']);
@@ -415,7 +416,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     const leaseHolders = async (): Promise<unknown[]> =>
       ((await real.get(`/1.0/networks/${bridge}/leases`)) as Json[]).map((each) => each.hostname);
     // The record is deleted first, the lease is released right after it.
-    await until(async () => isDeepStrictEqual(await leaseHolders(), ['fixed']));
+    await until(async () => isDeepStrictEqual(await leaseHolders(), [`${bridge}.gw`, 'fixed']));
 
     expect((await setState(real, 'fixed', 'stop', { force: true })).err).toBe('');
     expect(existsSync(`/sys/class/net/${state.network.eth0.host_name}`)).toBe(false);

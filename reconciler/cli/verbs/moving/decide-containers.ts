@@ -129,7 +129,9 @@ function devicesOf(request: MoveRequest, live: JsonObject): Devices {
 function withLeases({ source }: MoveRequest, live: JsonObject, devices: Devices): Devices {
   const config = presentTexts(live['config']);
   const found = Object.entries(devices).flatMap(([name, device]) => {
-    const address = source.leases.get(device['hwaddr'] ?? config[`volatile.${name}.hwaddr`] ?? '');
+    const hwaddr = device['hwaddr'] ?? config[`volatile.${name}.hwaddr`];
+    // The gateway's lease has no hardware address.
+    const address = hwaddr === undefined ? undefined : source.leases.get(hwaddr);
     const isFree = device['type'] === 'nic' && device['network'] !== undefined && device['ipv4.address'] === undefined;
     return isFree && address !== undefined ? [[name, { ...device, 'ipv4.address': address }] as const] : [];
   });

@@ -231,4 +231,14 @@ describe('the decisions of a move', () => {
     });
     expect(decide(source, gantryd, { leases }).moves.at(-1)).toMatchObject({ devices: {} });
   });
+
+  test('the address of the gateway becomes no address of a nic that never ran', () => {
+    const source = world({
+      networks: [liveNetwork('lxdbr0')],
+      containers: [liveContainer('web', { devices: { eth0: nic } })],
+    });
+    const leases = new Map([['', '10.0.3.1']]);
+    const move = decide(source, gantryd, { leases, keepsAddresses: true }).moves.at(-1);
+    expect(JSON.stringify(move)).not.toContain('10.0.3.1');
+  });
 });
