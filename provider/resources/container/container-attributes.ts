@@ -220,10 +220,10 @@ export const containerAttributes = {
     computed: true,
     sensitive: true,
   }),
+  // Not sensitive: Terraform 1.11 sees a change at every refresh of a resource that has two sensitive attributes.
   expanded_devices: shownTextMaps({
-    doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device. Sensitive, because it repeats `devices`.',
+    doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device.',
     computed: true,
-    sensitive: true,
   }),
 } as const;
 

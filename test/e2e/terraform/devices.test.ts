@@ -43,8 +43,7 @@ ${fastPool}resource "gantry_container" "c" {
   ${more}
 }
 output "devices" {
-  value     = gantry_container.c.expanded_devices
-  sensitive = true
+  value = gantry_container.c.expanded_devices
 }
 `;
   const device = (label: string, port: number, more = ''): string => `
