@@ -26,7 +26,7 @@ export function scopedEphemeral<A extends Attributes>(
   const inner = definition as unknown as AnyEphemeralResource<Link>;
   return {
     ...inner,
-    attributes: { ...inner.attributes, ...attributesFor({ inProjects: true }, '') },
+    attributes: { ...inner.attributes, ...attributesFor({ inProjects: true }) },
     async open(config, context) {
       noteScope(context, config as ValueMap);
       return inner.open(config, await inScope(context, config as ValueMap));

@@ -6,6 +6,7 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Action, AnyAction } from '../framework/actions/action.ts';
 import type { Listing } from '../framework/listing/listing.ts';
 import { at } from '../framework/path.ts';
+import { endImport } from '../framework/import-mark.ts';
 import { endMove, isUnread, noteFound } from '../framework/move-mark.ts';
 import type { Context } from '../framework/object-type.ts';
 import {
@@ -21,7 +22,7 @@ import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
 import { noRemote } from './connect.ts';
 import { isGantry, type Link, type Scope } from './link.ts';
 import { lxdOnlyWarnings } from './lxd-only.ts';
-import { movedElsewhere, movedNowhere, withoutOwnProject } from './moved-place.ts';
+import { movedNowhere, takenFromElsewhere } from './taken-over.ts';
 import { remoteName } from './remotes.ts';
 
 export interface Scoping {
@@ -39,10 +40,16 @@ const project = text({
 });
 const elsewhere = 'A change replaces the object.';
 
-export const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
+export const attributesFor = ({ inProjects }: Scoping, note = ''): Attributes => ({
   remote: { ...remote, doc: `${remote.doc}${note}` },
   ...(inProjects ? { project: { ...project, doc: `${project.doc}${note}` } } : {}),
 });
+
+/** A resource has the project of its import id also where its configuration leaves it out, since the id says nothing about that. */
+const attributesOfResource = (scoping: Scoping): Attributes => {
+  const { project: named, ...rest } = attributesFor(scoping, ` ${elsewhere}`);
+  return named === undefined ? rest : { ...rest, project: { ...named, optional: true, computed: true } };
+};
 
 const known = (value: Value | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const scopeOf = (values: ValueMap): Scope => ({ remote: known(values['remote']), project: known(values['project']) });
@@ -63,7 +70,7 @@ export function scopedResource<A extends Attributes>(
   const names = scoping.inProjects ? (['remote', 'project'] as const) : (['remote'] as const);
   return {
     ...inner,
-    attributes: { ...inner.attributes, timeouts: timeoutsAttribute, ...attributesFor(scoping, ` ${elsewhere}`) },
+    attributes: { ...inner.attributes, timeouts: timeoutsAttribute, ...attributesOfResource(scoping) },
     optionalIdentity: names,
     ...(inner.listing === undefined ? {} : { listing: scopedListing(inner.listing, scoping) }),
     plan: (hook) => planInScope(inner, hook, names),
@@ -71,7 +78,9 @@ export function scopedResource<A extends Attributes>(
     create: async (wanted, context) => inner.create(wanted, await inScope(context, wanted.planned as ValueMap)),
     async update(wanted, prior, context) {
       endMove(context.privateData);
-      return inner.update(wanted, prior, await inScope(context, prior as ValueMap));
+      const changed = await inner.update(wanted, prior, await inScope(context, prior as ValueMap));
+      endImport(context.privateData);
+      return changed;
     },
     delete: async (prior, context) => inner.delete(prior, await inScope(context, prior as ValueMap)),
     importing: {
@@ -79,16 +88,9 @@ export function scopedResource<A extends Attributes>(
       doc: `${inner.importing.doc}. \`${names.map((name) => `,${name}=<name>`).join('')}\` at its end, or \`<remote>:\` before it, select the server and project`,
       parse(id, link) {
         const { rest, scope } = splitScope(id, link, inner.typeName);
-        const { project: before = null, ...found } = inner.importing.parse(rest, link) as Record<string, unknown>;
-        checkScope(id, [known(before as Value), scope.project ?? null], scoping, inner.typeName);
-        const place = (named: string | null): string =>
-          link.reach.placeOf({ remote: scope.remote ?? null, project: named });
-        // A project before the name may equal the provider's own, which configurations then do not repeat.
-        const isOther =
-          scope.project === undefined &&
-          known(before as Value) !== null &&
-          place(known(before as Value)) !== place(null);
-        return { ...found, ...(isOther ? { project: before } : {}), ...scope };
+        const found = inner.importing.parse(rest, link) as ValueMap;
+        checkScope(id, [known(found['project']), scope.project ?? null], scoping, inner.typeName);
+        return { ...found, ...scope };
       },
       id: (identity) => {
         const where = names.flatMap((name) => (known(identity[name]) === null ? [] : [`,${name}=${identity[name]}`]));
@@ -106,17 +108,14 @@ async function readInScope(
 ) {
   const within = await inScope(context, state as ValueMap);
   const found = await inner.read(state, within);
-  const isUnreadMove = isUnread(context.privateData);
+  if (found === null && isUnread(context.privateData)) throw movedNowhere(inner, state as ValueMap, within.client);
   noteFound(context.privateData);
-  if (found === null && isUnreadMove) throw movedNowhere(inner, state as ValueMap, within.client);
-  return found === null || !isUnreadMove
-    ? found
-    : { ...found, ...withoutOwnProject(scopeOf(state as ValueMap), context.client) };
+  return found;
 }
 
 /** Adds the searched server and project to the found objects. */
 function scopedListing(inner: Listing<Link>, scoping: Scoping): Listing<Link> {
-  const attributes = attributesFor(scoping, '');
+  const attributes = attributesFor(scoping);
   return {
     ...inner,
     attributes: { ...inner.attributes, ...attributes },
@@ -133,7 +132,7 @@ export function scopedAction<A extends Attributes>(definition: Action<A, Link>):
   const inner = definition as unknown as AnyAction<Link>;
   return {
     ...inner,
-    attributes: { ...inner.attributes, ...attributesFor({ inProjects: true }, '') },
+    attributes: { ...inner.attributes, ...attributesFor({ inProjects: true }) },
     plan: async (config, context) => inner.plan?.(config, await inScope(context, config as ValueMap)),
     invoke: async (config, context) => inner.invoke(config, await inScope(context, config as ValueMap)),
   };
@@ -161,7 +160,13 @@ async function planInScope(
   names: readonly ('remote' | 'project')[],
 ): Promise<void> {
   const { prior, client } = hook;
-  const planned = hook.planned as ValueMap;
+  const planned: Record<string, Value> = hook.planned;
+  // Left out, it is that of the provider, which the state may name.
+  if (hook.config['project'] === null) {
+    const before = known((prior as ValueMap | null)?.['project']);
+    const place = (named: string | null) => client?.reach.placeOf({ remote: known(planned['remote']), project: named });
+    planned['project'] = before !== null && place(before) === place(null) ? before : null;
+  }
   const isKnown = names.every((name) => !isUnknown(planned[name] ?? null));
   const scope = scopeOf(planned);
   if (client !== undefined && scope.remote !== null && !client.reach.remotes.includes(scope.remote)) {
@@ -174,9 +179,10 @@ async function planInScope(
       isKnown && client !== undefined
         ? await client.reach.isSamePlace(before, scope)
         : isKnown && before.remote === scope.remote && before.project === scope.project;
-    if (!isSame && hook.isMoved) {
-      hook.add(movedElsewhere(inner.typeName, names, before, scope));
-      return;
+    if (!isSame && (hook.takenBy !== undefined || hook.isImported)) {
+      const found = takenFromElsewhere(`${hook.takenBy ?? 'imported'} ${inner.typeName}`, names, before, scope);
+      hook.add(hook.takenBy === undefined ? { ...found, severity: 'warning' } : found);
+      if (hook.takenBy !== undefined) return;
     }
     if (!isSame) {
       for (const name of names)
@@ -226,7 +232,7 @@ export function scopedData<A extends Attributes>(
   const inner = definition as unknown as AnyDataSource<Link>;
   return {
     ...inner,
-    attributes: { ...inner.attributes, ...attributesFor(scoping, '') },
+    attributes: { ...inner.attributes, ...attributesFor(scoping) },
     read: async (config, context) => inner.read(config, await inScope(context, config as ValueMap)),
   };
 }

@@ -1,11 +1,12 @@
 // Marks a state that a `moved` block took over from another provider. Its object exists, so no plan may create it, and none may replace it
 // because the configuration names another place. The first update ends the mark: it shows that a configuration named the place of the
 // object. A refresh does not, since a run that only refreshes never sees the configuration.
+import { markImport } from './import-mark.ts';
 import type { PrivateData } from './object-type.ts';
 
 const key = 'moved';
 
-export const markMove = (): PrivateData => ({ [key]: 'unread' });
+export const markMove = (): PrivateData => ({ ...markImport('moved'), [key]: 'unread' });
 
 export const isMoved = (privateData: PrivateData): boolean => ['unread', 'found'].includes(privateData[key] ?? '');
 

@@ -4,7 +4,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import { plannedNullEntries, withoutNullEntries } from './null-entries.ts';
 import type { ConfigOf, DraftOf } from './object-type.ts';
 import { planChange } from './plan.ts';
-import type { AnyResource } from './provider.ts';
+import type { AnyResource, TakenBy } from './provider.ts';
 import { redacted } from './redact.ts';
 import type { PlanResult } from './results.ts';
 import type { ValueMap } from './value.ts';
@@ -22,7 +22,7 @@ export interface PlanInput {
   /** Null: create. */
   readonly prior: ValueMap | null;
   readonly isImported: boolean;
-  readonly isMoved?: boolean;
+  readonly takenBy?: TakenBy;
 }
 
 export async function planResource<C>(deps: PlanDeps<C>, { config, prior, ...marks }: PlanInput): Promise<PlanResult> {
@@ -44,7 +44,7 @@ async function planWithHook<C>(
   { resource, client, explain }: PlanDeps<C>,
   config: ValueMap,
   prior: ValueMap | null,
-  { isImported, isMoved = false }: Pick<PlanInput, 'isImported' | 'isMoved'>,
+  { isImported, takenBy }: Pick<PlanInput, 'isImported' | 'takenBy'>,
 ): Promise<PlanResult> {
   const change = planChange(resource.attributes, config, prior, isImported);
   if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
@@ -58,7 +58,7 @@ async function planWithHook<C>(
       planned: planned as DraftOf<Attributes>,
       differs: change.differs,
       isImported,
-      isMoved,
+      takenBy,
       client,
       replace: (path) => replace.push(path),
       add: (diagnostic) => diagnostics.push(diagnostic),

@@ -11,6 +11,9 @@ import type { OperationName } from './timeouts.ts';
 import type { Type } from './type.ts';
 import type { Value } from './value.ts';
 
+/** The block that has taken the object over: a `moved` block until the first update, an `import` block in its own run. */
+export type TakenBy = 'moved' | 'imported' | undefined;
+
 export interface PlanHook<A extends Attributes, C> {
   readonly config: ConfigOf<A>;
   /** Null for a creation. */
@@ -20,8 +23,7 @@ export interface PlanHook<A extends Attributes, C> {
   readonly differs: boolean;
   /** True between an import and the first apply. */
   readonly isImported: boolean;
-  /** True from the run in which a `moved` block takes the object over until the first update. */
-  readonly isMoved: boolean;
+  readonly takenBy: TakenBy;
   /** Absent while the configuration of the provider is not known yet. */
   readonly client: C | undefined;
   readonly replace: (path: Path) => void;

@@ -4,6 +4,7 @@ import type { PrivateData } from './object-type.ts';
 import type { Path } from './path.ts';
 import type { ValueMap } from './value.ts';
 
+/** Also of an import, and of the state that a `moved` block begins with. */
 export interface ReadResult {
   readonly state: ValueMap | null;
   readonly privateData: PrivateData;
@@ -19,11 +20,6 @@ export interface PlanResult {
 export interface StateResult {
   readonly state: ValueMap | null;
   readonly diagnostics: readonly Diagnostic[];
-}
-
-/** The state that a `moved` block begins with. */
-export interface MoveResult extends StateResult {
-  readonly privateData: PrivateData;
 }
 
 /** The identity of an object; null for an optional part that it lacks. */

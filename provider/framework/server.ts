@@ -6,7 +6,7 @@ import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
 import { EphemeralServer } from './ephemeral/ephemeral-server.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
-import { isImported } from './import-mark.ts';
+import { isImported, isImportedIn, markImport } from './import-mark.ts';
 import { isMoved, markMove } from './move-mark.ts';
 import { listObjects, type ListEvent, type ListRequest } from './listing/list-objects.ts';
 import type { Listing } from './listing/listing.ts';
@@ -26,7 +26,7 @@ import {
 import { readDataSource } from './read-data.ts';
 import { readResource } from './read-resource.ts';
 import { redacted } from './redact.ts';
-import type { Identity, MoveResult, PlanResult, ReadResult, StateResult } from './results.ts';
+import type { Identity, PlanResult, ReadResult, StateResult } from './results.ts';
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
 import { validateAttributes, type ValidateFacts } from './validate.ts';
 import type { Value, ValueMap } from './value.ts';
@@ -43,6 +43,8 @@ export class ProviderServer<C> {
   readonly #actions: ReadonlyMap<string, AnyAction<C>>;
   readonly #stopping = new AbortController();
   #configured: Configured<C> | undefined;
+  /** Each run of Terraform configures the provider. */
+  #run = '';
 
   constructor(provider: AnyProvider<C>) {
     this.provider = provider;
@@ -120,6 +122,7 @@ export class ProviderServer<C> {
 
   async configure(config: ValueMap): Promise<readonly Diagnostic[]> {
     const diagnostics: Diagnostic[] = [];
+    this.#run = crypto.randomUUID();
     try {
       await this.#configured?.close();
       this.#configured = undefined;
@@ -169,8 +172,9 @@ export class ProviderServer<C> {
     privateData: PrivateData = {},
   ): Promise<PlanResult> {
     const deps = { resource: this.resource(typeName), client: this.#client(), explain: this.#explain.bind(this) };
-    const marks = { isImported: isImported(privateData), isMoved: isMoved(privateData) };
-    return planResource(deps, { config, prior, ...marks });
+    const isNew = isImportedIn(this.#run, privateData);
+    const takenBy = isMoved(privateData) ? 'moved' : isNew ? 'imported' : undefined;
+    return planResource(deps, { config, prior, isImported: isImported(privateData), takenBy });
   }
 
   async apply(typeName: string, input: ApplyInput): Promise<Applied> {
@@ -189,22 +193,24 @@ export class ProviderServer<C> {
   }
 
   /** Returns only the values of the id: Terraform reads the rest right after it. */
-  import(typeName: string, by: { readonly id: string } | { readonly identity: Identity }): StateResult {
+  import(typeName: string, by: { readonly id: string } | { readonly identity: Identity }): ReadResult {
     const resource = this.resource(typeName);
     const client = this.#client();
-    if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
+    const privateData = markImport(this.#run);
+    if (client === undefined)
+      return { state: null, privateData, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
     try {
       const id = 'id' in by ? by.id : importIdOf(resource, withoutNulls(by.identity));
       const found: JsonObject = resource.importing.parse(id, client) as JsonObject;
       const state = Object.keys(resource.attributes).map((name) => [name, (found[name] ?? null) as Value] as const);
-      return { state: Object.fromEntries(state), diagnostics: [] };
+      return { state: Object.fromEntries(state), privateData, diagnostics: [] };
     } catch (error) {
-      return { state: null, diagnostics: this.#explain(`import ${typeName}`, error) };
+      return { state: null, privateData, diagnostics: this.#explain(`import ${typeName}`, error) };
     }
   }
 
   /** Works like an import: Terraform reads the rest from the server right after it. */
-  move(source: Omit<MoveSource, 'state'> & { readonly json: string }): MoveResult {
+  move(source: Omit<MoveSource, 'state'> & { readonly json: string }): ReadResult {
     const { attributes } = this.resource(source.target);
     const state = JSON.parse(source.json) as JsonObject;
     if (this.provider.move === undefined)

@@ -7,7 +7,7 @@ import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import type { Link } from '../connection/link.ts';
 import { text, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
-import { endImport, isImported, markImport } from '../framework/import-mark.ts';
+import { isImported } from '../framework/import-mark.ts';
 import { unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { overlapWarnings } from './network-overlaps.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
@@ -99,7 +99,6 @@ export const network = gantryResource({
   async read(state, context) {
     const live = await readKind(context, 'network', state.name);
     if (live?.managed !== true) return null;
-    if (state.config === null) markImport(context.privateData);
     return readNetwork(live, state, context.client);
   },
   async create({ planned }, context) {
@@ -121,7 +120,6 @@ export const network = gantryResource({
     });
     await edit(context, editOf(context, 'network', prior.name, change));
     await changeOnMembers(context, 'network', prior.name, { prior, planned });
-    endImport(context.privateData);
     await renameKind(context, 'network', prior, planned);
   },
   delete: (prior, context) => deleteKind(context, 'network', prior.name),

@@ -9,7 +9,6 @@ import {
   answeringWith,
   asDynamic,
   asIdentity,
-  empty,
   identityType,
   jsonOf,
   objectOf,
@@ -171,7 +170,6 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
     }),
     MoveResourceState: answering(wire.MoveRequest, wire.MoveReply, ({ raw, ...source }) => {
       const { state, privateData } = server.move({ ...source, json: jsonOf(raw) });
-      // The first read gives the identity, since it may take the project out of the state.
       return { state: asDynamic(types.resource(source.target), state), privateData: writePrivate(privateData) };
     }),
     ImportResourceState: answering(wire.ImportRequest, wire.ImportReply, ({ typeName, id, identity }) => {
@@ -181,9 +179,9 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
         identity?.data === undefined
           ? { id }
           : { identity: decodeValue(identityType(names), identity.data) as Identity };
-      const { state, diagnostics } = server.import(typeName, by);
+      const { state, privateData, diagnostics } = server.import(typeName, by);
       if (state === null) return problems(diagnostics);
-      const found = { typeName, state: asDynamic(type, state), privateData: empty };
+      const found = { typeName, state: asDynamic(type, state), privateData: writePrivate(privateData) };
       return {
         imported: [{ ...found, identity: asIdentity(server.identityOf(typeName, state)) }],
         diagnostics: wireDiagnostics(diagnostics),

@@ -4,7 +4,7 @@ import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { needCluster, needExtension } from '../../connection/link.ts';
 import { failure } from '../../framework/diagnostic.ts';
-import { isImported, markImport } from '../../framework/import-mark.ts';
+import { isImported } from '../../framework/import-mark.ts';
 import type { Value } from '../../framework/value.ts';
 import { containerAttributes, type Source } from './container-attributes.ts';
 import { addedLimitMs } from './container-limits.ts';
@@ -79,7 +79,6 @@ export const container = gantryResource({
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
     const isNew = state.running === null;
-    if (isNew) markImport(context.privateData);
     const place = { target: state.target, isNew };
     const target = await readTarget(context, `container ${state.name}`, seen.object, place);
     const restart_pending = isRestartPending(context.privateData, seen.object);

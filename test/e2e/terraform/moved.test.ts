@@ -209,7 +209,7 @@ resource "gantry_snapshot" "s" {
     expect((await daemon.get('/1.0/containers/box')).created_at).toBe(created);
     expect(await terraform.state('gantry_container.c')).toMatchObject({
       name: 'box',
-      project: null,
+      project: 'default',
       status: 'Running',
     });
     // The old provider is no longer needed.

@@ -55,7 +55,7 @@ const planOf = (resource: AnyResource<Link>, prior: ValueMap, config: ValueMap) 
       config: { ...nothing(resource), ...config },
       prior: { ...nothing(resource), ...prior },
       isImported: false,
-      isMoved: false,
+      takenBy: undefined,
     },
   );
 

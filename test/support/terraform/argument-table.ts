@@ -40,7 +40,8 @@ function rowOf(attributes: Attributes): TypeRow {
       .join(' ');
   return {
     arguments: namesByShape(attributes, false),
-    filled: named((each) => presenceOf(each).optional && presenceOf(each).computed),
+    // A plan knows that a project which is left out is null.
+    filled: named((each) => each !== attributes['project'] && presenceOf(each).optional && presenceOf(each).computed),
     computed: named((each) => !isWritten(each)),
   };
 }

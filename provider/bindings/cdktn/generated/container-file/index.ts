@@ -574,7 +574,7 @@ export class ContainerFile extends cdktn.TerraformResource {
     return this._remote;
   }
 
-  // project - computed: false, optional: true, required: false
+  // project - computed: true, optional: true, required: false
   private _project?: string; 
   public get project() {
     return this.getStringAttribute('project');

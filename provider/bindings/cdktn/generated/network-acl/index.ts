@@ -1291,7 +1291,7 @@ export class NetworkAcl extends cdktn.TerraformResource {
     return this._remote;
   }
 
-  // project - computed: false, optional: true, required: false
+  // project - computed: true, optional: true, required: false
   private _project?: string; 
   public get project() {
     return this.getStringAttribute('project');

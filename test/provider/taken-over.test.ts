@@ -1,28 +1,29 @@
-// A `moved` block from another provider: the object is looked up where its state says, and no plan creates a second one or destroys it.
+// An import, or a `moved` block from another provider: the object is looked up where its id or state says, and no plan creates a second one
+// or destroys it.
 import { describe, expect, test } from 'vitest';
 import type { Link, Scope } from '../../provider/connection/link.ts';
-import { withoutOwnProject } from '../../provider/connection/moved-place.ts';
 import { scopedResource } from '../../provider/connection/scope.ts';
 import { applyChange } from '../../provider/framework/apply.ts';
 import { text } from '../../provider/framework/attribute.ts';
+import { importByParts } from '../../provider/resources/shared/import-ids.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
 import { isMoved, markMove } from '../../provider/framework/move-mark.ts';
 import type { ResourceDeps } from '../../provider/framework/operation.ts';
-import { planResource } from '../../provider/framework/plan-resource.ts';
+import { planResource, type PlanInput } from '../../provider/framework/plan-resource.ts';
 import type { AnyProvider } from '../../provider/framework/provider.ts';
 import { readResource } from '../../provider/framework/read-resource.ts';
 import type { ValueMap } from '../../provider/framework/value.ts';
 
 /** A provider block with the project `team`. */
 const projectOf = ({ project }: Scope): string => project ?? 'team';
-const linkTo = (project: string, placeOf = projectOf): Link =>
+const linkTo = (project: string): Link =>
   ({
     project,
     client: { host: 'unix:///daemon' },
     server: { environment: {} },
     reach: {
       remotes: [],
-      placeOf,
+      placeOf: projectOf,
       isSamePlace: async (one: Scope, other: Scope) => projectOf(one) === projectOf(other),
       at: async (scope: Scope) => linkTo(projectOf(scope)),
     },
@@ -41,7 +42,7 @@ const world = (projects: readonly string[]) =>
       create: async () => {},
       update: async () => {},
       delete: async () => {},
-      importing: { doc: '', example: '', parse: () => ({}) },
+      importing: importByParts(['name'], ''),
     },
     { inProjects: true },
   );
@@ -63,11 +64,17 @@ const deps = (projects: readonly string[]): ResourceDeps<Link> => {
 };
 const read = (projects: readonly string[], before: ValueMap, privateData = markMove()) =>
   readResource(deps(projects), before, privateData);
-const plan = (prior: ValueMap, config: ValueMap, moves = true) =>
+const plan = (
+  prior: ValueMap,
+  config: ValueMap,
+  marks: Pick<PlanInput, 'isImported' | 'takenBy'> = { isImported: true, takenBy: 'moved' },
+) =>
   planResource(
     { resource: world(['default', 'team']), client: linkTo('team'), explain },
-    { config: state(config), prior: state({ ...prior, seen: 'x' }), isImported: false, isMoved: moves },
+    { config: state(config), prior: state({ ...prior, seen: 'x' }), ...marks },
   );
+const settled = { isImported: false };
+const imported = { isImported: true, takenBy: 'imported' } as const;
 
 describe('an object of the project default, taken over under a provider block with another project', () => {
   test('The object is looked up in its own project', async () => {
@@ -90,21 +97,41 @@ describe('an object of the project default, taken over under a provider block wi
   });
 
   test('Another project replaces it after an update, as always', async () => {
-    const { diagnostics, replace } = await plan({ project: 'default' }, {}, false);
+    const { diagnostics, replace } = await plan({ project: 'default' }, {}, settled);
     expect([diagnostics, replace]).toEqual([[], [[{ attribute: 'project' }]]]);
   });
 });
 
-test('The state names no project default where it is that of the provider block', () => {
-  const place = { remote: null, project: 'default' };
-  expect(
-    withoutOwnProject(
-      place,
-      linkTo('default', ({ project }) => project ?? 'default'),
-    ),
-  ).toEqual({ project: null });
-  expect(withoutOwnProject(place, linkTo('team'))).toEqual({});
-  expect(withoutOwnProject({ ...place, project: 'team' }, linkTo('team'))).toEqual({});
+describe('an imported object', () => {
+  const idOf = async (id: string): Promise<ValueMap> =>
+    state(world([]).importing.parse(id, linkTo('team')) as ValueMap);
+
+  test('An id with the project of the provider plans nothing, whether the configuration repeats the project or not', async () => {
+    const prior = await idOf('team/a');
+    for (const config of [{ project: 'team' }, {}]) {
+      const { planned, replace, diagnostics } = await plan(prior, config, imported);
+      expect([planned, replace, diagnostics]).toEqual([state({ project: 'team', seen: 'x' }), [], []]);
+    }
+  });
+
+  const elsewhere = 'The imported toy_thing is in another project than its configuration says';
+
+  test('A configuration with another project is refused by the run of an import block, with what to write', async () => {
+    const { replace, diagnostics } = await plan(await idOf('default/a'), {}, imported);
+    expect(replace).toEqual([]);
+    expect(diagnostics).toMatchObject([{ severity: 'error', summary: elsewhere }]);
+    expect(diagnostics[0]?.detail).toContain('write project = "default" in its block');
+  });
+
+  test('It replaces the object in a later run, with a warning until the first update', async () => {
+    const prior = await idOf('default/a');
+    expect(await plan(prior, {}, { isImported: true })).toMatchObject({
+      planned: { project: null },
+      replace: [[{ attribute: 'project' }]],
+      diagnostics: [{ severity: 'warning', summary: elsewhere }],
+    });
+    expect(await plan(prior, {}, settled)).toMatchObject({ replace: [[{ attribute: 'project' }]], diagnostics: [] });
+  });
 });
 
 test('A moved object that is not where its state says is an error, and stays in the state', async () => {

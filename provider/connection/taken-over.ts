@@ -1,16 +1,10 @@
-// The server and project of an object that a `moved` block takes over from another provider: where it is looked up, and the errors for one
-// that is not there or whose configuration names another place. Its plan would make a second object, or destroy the first.
+// The errors for an object that an import, or a `moved` block of another provider, takes over: it is not where the state says, or its
+// configuration names another place. The plan would make a second object, or destroy the first.
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { AnyResource } from '../framework/provider.ts';
 import type { Value, ValueMap } from '../framework/value.ts';
 import type { Link, Scope } from './link.ts';
-
-/** Takes the project `default` out of the state where it is that of the provider block, since configurations do not write it then. */
-export const withoutOwnProject = ({ remote, project }: Scope, { reach }: Link): { readonly project?: null } =>
-  project === 'default' && reach.placeOf({ remote, project }) === reach.placeOf({ remote, project: null })
-    ? { project: null }
-    : {};
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
 
@@ -23,8 +17,8 @@ export function movedNowhere({ typeName, identity }: AnyResource<Link>, state: V
 }
 
 /** The configuration is for another place than that of the object. */
-export function movedElsewhere(
-  typeName: string,
+export function takenFromElsewhere(
+  what: string,
   names: readonly ('remote' | 'project')[],
   before: Scope,
   wanted: Scope,
@@ -37,7 +31,7 @@ export function movedElsewhere(
       ? `leave ${name} out of its block`
       : `write ${name} = ${JSON.stringify(before[name])} in its block`,
   );
-  const detail = `Terraform would destroy it and create another one. To keep it, ${remedies.join(' and ')}. To have another one there instead, first destroy it with terraform destroy -target and its address.`;
-  const summary = `The moved ${typeName} is in another ${differing.join(' and ')} than its configuration says`;
+  const detail = `Terraform would destroy it and create another one. To keep it, ${remedies.join(' and ')}. To have another one there instead, first give this one up: remove its import block or terraform state rm with its address, or terraform destroy -target to delete it.`;
+  const summary = `The ${what} is in another ${differing.join(' and ')} than its configuration says`;
   return failure(summary, detail, at(differing[0] ?? 'project'));
 }
