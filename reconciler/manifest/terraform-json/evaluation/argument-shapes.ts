@@ -78,8 +78,11 @@ export function shaped(value: Value, shape: Shape, path: readonly string[] = [])
 
 function shapedText(value: Value, shape: Exclude<Shape, object>, path: readonly string[]): Value {
   if (shape === 'texts')
-    return uniform(listOf(value, path).map((item, at) => shaped(item, 'text', [...path, String(at)])));
-  if (shape === 'map') return eachOf(value, path, (item, below) => shaped(item, 'text', below));
+    return uniform(
+      listOf(value, path).map((item, at) => shaped(item, 'text', [...path, String(at)])),
+      '',
+    );
+  if (shape === 'map') return eachOf(value, path, (item, below) => shaped(item, 'text', below), '');
   if (shape === 'maps') return eachOf(value, path, (item, below) => shaped(item, 'map', below));
   if (shape === 'computed') throw new ShapeError(path, 'is set by the provider');
   return primitive(value, shape, path);
@@ -104,13 +107,14 @@ function eachOf(
   value: Value,
   path: readonly string[],
   convert: (item: Value, path: readonly string[]) => Value,
+  sample: Value = null,
 ): Value {
   if (!isMap(value)) throw new ShapeError(path, `a map is wanted, not ${typeName(value)}`);
   const entries = keysOf(value).map((key) => {
     const item = value[key] ?? null;
     return [key, item === null || item === unknown ? item : convert(item, [...path, key])] as const;
   });
-  return uniform(mapFrom(entries));
+  return uniform(mapFrom(entries), sample);
 }
 
 function shapedObject(value: Value, members: Members, path: readonly string[]): Value {

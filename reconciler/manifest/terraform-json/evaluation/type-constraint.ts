@@ -20,7 +20,14 @@ import {
   type Value,
 } from '../expression/values.ts';
 
-export type Convert = (value: Value) => Value;
+export interface Convert {
+  (value: Value): Value;
+  /** A value of the type, for lists that are empty. */
+  readonly sample: Value;
+}
+
+const converting = (sample: Value, convert: (value: Value) => Value): Convert =>
+  Object.assign((value: Value) => convert(value), { sample } as const);
 
 /** `type` of a variable, as JSON holds it: a bare type or one inside `${ }`. Throws ConversionError or ExpressionError. */
 export function readType(text: string): Convert {
@@ -35,19 +42,20 @@ const noType = (): ConversionError =>
     'the type must be string, number, bool, any, list(...), set(...), map(...), object({...}) or tuple([...])',
   );
 
+const any = converting(unknown, (value) => value);
 const primitives: Readonly<Record<string, Convert>> = {
-  string: toText,
-  number: toNumber,
-  bool: toBool,
-  any: (value) => value,
+  string: converting('', toText),
+  number: converting(0, toNumber),
+  bool: converting(false, toBool),
+  any,
 };
 
 function convertTo(type: Expression): Convert {
   if (type.type === 'name') {
     const convert = Object.hasOwn(primitives, type.name) ? primitives[type.name] : undefined;
     // The syntax of old Terraform versions.
-    if (type.name === 'list') return listOf(primitives['any'] ?? toText, unified);
-    if (type.name === 'map') return mapOf(primitives['any'] ?? toText);
+    if (type.name === 'list') return listOf(any, unified);
+    if (type.name === 'map') return mapOf(any);
     if (convert === undefined) throw noType();
     return convert;
   }
@@ -58,7 +66,7 @@ function convertTo(type: Expression): Convert {
     case 'list':
       return listOf(convertTo(argument), unified);
     case 'set':
-      return listOf(convertTo(argument), (items) => setOf(items));
+      return listOf(convertTo(argument), (items, sample) => setOf(items, [sample]));
     case 'map':
       return mapOf(convertTo(argument));
     case 'object':
@@ -71,26 +79,24 @@ function convertTo(type: Expression): Convert {
 }
 
 /** All items of `any` still have one type. */
-const unified = (items: readonly Value[]): readonly Value[] => uniform(unify(items));
+const unified = (items: readonly Value[], sample: Value): readonly Value[] => uniform(unify(items), sample);
 
-const listOf =
-  (convert: Convert, join: (items: readonly Value[]) => Value): Convert =>
-  (value) => {
+const listOf = (convert: Convert, join: (items: readonly Value[], sample: Value) => Value): Convert =>
+  converting(join([], convert.sample), (value) => {
     if (value === null || value === unknown) return value;
     const items = isList(value) ? value : isSet(value) ? value.items : undefined;
     if (items === undefined) throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
-    return join(items.map(convert));
-  };
+    return join(items.map(convert), convert.sample);
+  });
 
-const mapOf =
-  (convert: Convert): Convert =>
-  (value) => {
+const mapOf = (convert: Convert): Convert =>
+  converting(uniform({}, convert.sample), (value) => {
     if (value === null || value === unknown) return value;
     if (!isMap(value)) throw new ConversionError(`a map is wanted, not ${typeName(value)}`);
     const keys = keysOf(value);
     const items = unify(keys.map((key) => convert(value[key] ?? null)));
-    return uniform(mapFrom(keys.map((key, at) => [key, items[at] ?? null] as const)));
-  };
+    return uniform(mapFrom(keys.map((key, at) => [key, items[at] ?? null] as const)), convert.sample);
+  });
 
 interface Attribute {
   readonly name: string;
@@ -111,7 +117,8 @@ function objectOf(argument: Expression): Convert {
     const left = fallback === undefined ? null : convertTo(type)(evaluate(fallback, { resolve: () => undefined }));
     return { name, convert: convertTo(type), isOptional, left };
   });
-  return (value) => {
+  const sample = mapFrom(attributes.map(({ name, convert }) => [name, convert.sample] as const));
+  return converting(sample, (value) => {
     if (value === null || value === unknown) return value;
     if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
     return mapFrom(
@@ -121,16 +128,17 @@ function objectOf(argument: Expression): Convert {
         return [name, written ?? left] as const;
       }),
     );
-  };
+  });
 }
 
 function tupleOf(argument: Expression): Convert {
   if (argument.type !== 'list') throw noType();
   const parts = argument.items.map(convertTo);
-  return (value) => {
+  const samples = parts.map(({ sample }) => sample);
+  return converting(samples, (value) => {
     if (value === null || value === unknown) return value;
     const items = isList(value) ? value : undefined;
     if (items?.length !== parts.length) throw new ConversionError(`a list of ${parts.length} is wanted`);
     return items.map((item, index) => parts[index]?.(item) ?? null);
-  };
+  });
 }

@@ -13,6 +13,7 @@ import {
   toBool,
   toNumber,
   toText,
+  typeElements,
   typeName,
   uniform,
   unknown,
@@ -53,11 +54,11 @@ function unifyPrimitives(values: readonly Value[], present: readonly Value[]): r
 export function sequenceConversion(values: readonly Value[]): (value: Value) => Value {
   const sequences = values.filter(isSequence);
   const lists = sequences.filter(isUniform);
-  const elements = unify((lists.length > 0 ? lists : sequences.filter(isSet)).flatMap(itemsOf));
+  const elements = unify((lists.length > 0 ? lists : sequences.filter(isSet)).flatMap(typeElements));
   return (value) => {
     if (!isSequence(value)) return value;
     const items = itemsOf(value).map((item) => asElementOf(elements, item));
-    return lists.length > 0 ? uniform(items) : setOf(items);
+    return lists.length > 0 ? uniform(items, elements.find(isPresent)) : setOf(items, elements);
   };
 }
 
@@ -66,12 +67,7 @@ function unifyLists(values: readonly Value[]): readonly Value[] {
   const lists = values.filter(isList);
   const lengths = new Set(lists.map((list) => list.length));
   if (lengths.size > 1 || lists.some(isUniform))
-    return inParts(
-      values,
-      isList,
-      (list) => list,
-      (_, items) => uniform(items),
-    );
+    return inParts(values, isList, (list, items, sample) => uniform(items.slice(0, list.length), sample));
   const columns = Array.from({ length: [...lengths][0] ?? 0 }, (_, at) => unify(lists.map((list) => list[at] ?? null)));
   let row = -1;
   return values.map((value) => {
@@ -86,11 +82,8 @@ function unifyMaps(values: readonly Value[]): readonly Value[] {
   const maps = values.filter(isMap);
   const names = new Set(maps.map((map) => JSON.stringify(keysOf(map))));
   if (names.size > 1 || maps.some(isUniform)) {
-    return inParts(
-      values,
-      isMap,
-      (map) => keysOf(map).map((key) => map[key] ?? null),
-      (map, items) => uniform(mapFrom(keysOf(map).map((key, index) => [key, items[index] ?? null] as const))),
+    return inParts(values, isMap, (map, items, sample) =>
+      uniform(mapFrom(Object.keys(map).map((key, index) => [key, items[index] ?? null] as const)), sample),
     );
   }
   const keys = keysOf(maps[0] ?? {});
@@ -107,16 +100,15 @@ function unifyMaps(values: readonly Value[]): readonly Value[] {
 function inParts<T extends Value>(
   values: readonly Value[],
   isWanted: (value: Value) => value is T,
-  partsOf: (value: T) => readonly Value[],
-  join: (value: T, parts: readonly Value[]) => Value,
+  join: (value: T, parts: readonly Value[], sample: Value | undefined) => Value,
 ): readonly Value[] {
-  const unified = unify(values.filter(isWanted).flatMap((value) => partsOf(value)));
+  const unified = unify(values.filter(isWanted).flatMap(typeElements));
   let at = 0;
   return values.map((value) => {
     if (!isWanted(value)) return value;
     const start = at;
-    at += partsOf(value).length;
-    return join(value, unified.slice(start, at));
+    at += typeElements(value).length;
+    return join(value, unified.slice(start, at), unified.find(isPresent));
   });
 }
 
@@ -129,10 +121,15 @@ export function asElementOf(elements: readonly Value[], value: Value): Value {
   return sample === undefined ? value : (unify([sample, value])[1] ?? null);
 }
 
-/** Distinct and in order: texts by bytes, numbers by size, others by the bytes of all that they hold. */
-export function setOf(items: readonly Value[]): ValueSet | Unknown {
+/**
+ * Distinct and in order: texts by bytes, numbers by size, others by the bytes of all that they hold. `typed`: values that decide the type
+ * of the items, too.
+ */
+export function setOf(items: readonly Value[], typed: readonly Value[] = []): ValueSet | Unknown {
   if (items.some((item) => !isWhole(item))) return unknown;
-  return new ValueSet([...distinct(unify(items))].sort(compareValues));
+  const unified = unify([...items, ...typed]);
+  const own = distinct(unified.slice(0, items.length));
+  return new ValueSet([...own].sort(compareValues), unified.find(isPresent) ?? typed[0] ?? null);
 }
 
 /** The first of each value. The values have one type and are known. */

@@ -7,8 +7,11 @@ export type Unknown = typeof unknown;
 /** The result of toset(): distinct, in order. */
 export class ValueSet {
   readonly items: readonly Value[];
-  constructor(items: readonly Value[]) {
+  /** As that of lists and maps. */
+  readonly sample: Value;
+  constructor(items: readonly Value[], sample: Value) {
     this.items = items;
+    this.sample = sample;
   }
 }
 
@@ -27,15 +30,25 @@ export const isSet = (value: Value): value is ValueSet => value instanceof Value
 export const isMap = (value: Value): value is ValueMap =>
   typeof value === 'object' && value !== null && !isList(value) && !isSet(value);
 
-/** Lists and maps of Terraform: their elements have one type. Other arrays are its tuples, other maps its objects. */
-const uniforms = new WeakSet<object>();
+/**
+ * Lists and maps of Terraform, whose elements have one type, each with a sample of that type for when it is empty: null where it is not
+ * noted, unknown for any type. Other arrays are Terraform's tuples, other maps its objects.
+ */
+const uniforms = new WeakMap<object, Value>();
 export const isUniform = (value: Value): boolean => typeof value === 'object' && value !== null && uniforms.has(value);
 
 /** The tuple or object as a list or map. */
-export function uniform<T extends readonly Value[] | ValueMap>(value: T): T {
+export function uniform<T extends readonly Value[] | ValueMap>(value: T, sample: Value = null): T {
   const copy = isList(value) ? [...value] : mapFrom(Object.entries(value));
-  uniforms.add(copy);
+  uniforms.set(copy, sample);
   return copy as T;
+}
+
+/** Its elements or, of an empty list, set or map, its sample: what decides the type of values that it is brought together with. */
+export function typeElements(value: Value): readonly Value[] {
+  const elements = isSet(value) ? value.items : isList(value) ? value : isMap(value) ? Object.values(value) : [];
+  const sample = isSet(value) ? value.sample : typeof value === 'object' && value !== null ? uniforms.get(value) : null;
+  return elements.length > 0 || sample === undefined || sample === null ? elements : [sample];
 }
 
 /** Own keys only, in the order in which Terraform iterates. */
@@ -44,7 +57,7 @@ export const has = (map: ValueMap, key: string): boolean => Object.hasOwn(map, k
 
 /** The value as a list or map if the model is one. */
 export const like = <T extends readonly Value[] | ValueMap>(model: Value, value: T): T =>
-  isUniform(model) ? uniform(value) : value;
+  isUniform(model) ? uniform(value, typeElements(model)[0]) : value;
 
 /** A map without the traps of inherited names. */
 export function mapFrom(entries: Iterable<readonly [string, Value]>): ValueMap {
@@ -176,10 +189,12 @@ export function describe(value: Value): string {
 export function same(a: Value, b: Value): boolean | Unknown {
   if (a === unknown || b === unknown) return unknown;
   if (isUniform(a) !== isUniform(b)) return false;
-  if (isSet(a) && isSet(b)) return allSame(a.items, b.items);
-  if (isList(a) && isList(b)) return allSame(a, b);
+  if (isSet(a) && isSet(b))
+    return a.items.length + b.items.length === 0 ? mayBeOneType(a, b) : allSame(a.items, b.items);
+  if (isList(a) && isList(b)) return a.length + b.length === 0 ? mayBeOneType(a, b) : allSame(a, b);
   if (isMap(a) && isMap(b)) {
     const [left, right] = [keysOf(a), keysOf(b)];
+    if (left.length + right.length === 0) return mayBeOneType(a, b);
     if (left.length !== right.length || left.some((key, index) => key !== right[index])) return false;
     return allSame(
       left.map((key) => a[key] ?? null),
@@ -187,6 +202,12 @@ export function same(a: Value, b: Value): boolean | Unknown {
     );
   }
   return a === b;
+}
+
+/** Two empty values are equal unless their types are known to differ. */
+function mayBeOneType(a: Value, b: Value): boolean {
+  const [[x = null], [y = null]] = [typeElements(a), typeElements(b)];
+  return x === null || y === null || typeName(x) === typeName(y);
 }
 
 function allSame(a: readonly Value[], b: readonly Value[]): boolean | Unknown {

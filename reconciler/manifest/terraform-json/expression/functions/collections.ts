@@ -17,6 +17,7 @@ import {
   same,
   tidy,
   toText,
+  typeElements,
   typeName,
   uniform,
   unknown,
@@ -48,14 +49,14 @@ function lookup([object = null, key = null, ...fallback]: readonly Value[]): Val
   if (!isMap(object)) throw new ConversionError(`argument 1 must be an object, not ${typeName(object)}`);
   const name = toText(key);
   // The default gets the type of the elements of a map, even if it is not needed.
-  const left = fallback.map((value) => (isUniform(object) ? asElementOf(Object.values(object), value) : value));
+  const left = fallback.map((value) => (isUniform(object) ? asElementOf(typeElements(object), value) : value));
   if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
   const [value] = left;
   if (value === undefined) throw new ConversionError(`the object has no ${String(name)}`);
   return value;
 }
 
-const keyList = (object: ValueMap): Value => like(object, [...keysOf(object)]);
+const keyList = (object: ValueMap): Value => (isUniform(object) ? uniform(keysOf(object), '') : [...keysOf(object)]);
 const valuesOf = (object: ValueMap): Value =>
   like(
     object,
@@ -81,7 +82,9 @@ function isOneKind(maps: readonly Value[]): boolean {
 /** A tuple, unless all are lists. */
 function concat(args: readonly Value[]): Value {
   const items = args.flatMap((_, index) => sequence(args, index));
-  return args.every(isUniform) ? uniform(unify(items)) : items;
+  if (!args.every(isUniform)) return items;
+  const unified = unify([...items, ...args.flatMap(typeElements)]);
+  return uniform(unified.slice(0, items.length), unified.at(-1));
 }
 
 /** Unknown if one element is: it may be a list of any length. */
@@ -115,7 +118,7 @@ function range(args: readonly Value[]): readonly Value[] {
 }
 
 function reverse([value = null]: readonly Value[]): Value {
-  if (isSet(value)) return uniform([...value.items].reverse());
+  if (isSet(value)) return uniform([...value.items].reverse(), typeElements(value)[0]);
   return like(value, [...sequence([value], first)].reverse());
 }
 
@@ -205,7 +208,10 @@ const sets = (keep: (content: string, others: readonly ReadonlySet<string>[]) =>
   run: (args) => {
     const [head = [], ...others] = unify(asSets(args)) as readonly (readonly Value[])[];
     const contents = others.map((other) => new Set(other.map(contentOf)));
-    return setOf(head.filter((item) => keep(contentOf(item), contents)));
+    return setOf(
+      head.filter((item) => keep(contentOf(item), contents)),
+      args.flatMap(typeElements),
+    );
   },
 });
 
@@ -224,11 +230,17 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   concat: { least: 1, passesElements: true, run: concat },
   contains: { least: 2, max: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
   coalesce: { least: 1, seesUnknown: true, takesNull: true, run: coalesce },
-  compact: makesList(onList((items) => textsOf(items.filter((item) => item !== null && item !== '')))),
+  compact: makesList(
+    onList((items) => textsOf(items.filter((item) => item !== null && item !== ''))),
+    '',
+  ),
   distinct: makesList(onList((items) => distinct(unify(items)))),
   flatten: onElements(flatten),
   reverse: { least: 1, max: 1, passesElements: true, run: reverse },
-  sort: makesList(onList((items) => [...textsOf(items)].sort(compareBytes))),
+  sort: makesList(
+    onList((items) => [...textsOf(items)].sort(compareBytes)),
+    '',
+  ),
   one: onElements(one),
   range: makesList({ least: 1, max: 3, run: range }),
   slice: {
@@ -240,7 +252,7 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   index: { least: 2, max: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
   zipmap: { least: 2, max: 2, passesElements: true, run: zipmap },
   chunklist: makesList({ least: 2, max: 2, run: (args) => chunks(unify(list(args, first)), whole(args, second)) }),
-  setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
+  setunion: { least: 1, run: (args) => setOf(asSets(args).flat(), args.flatMap(typeElements)) },
   setintersection: sets((content, others) => others.every((other) => other.has(content))),
   setsubtract: sets((content, others) => !others.some((other) => other.has(content)), 2),
   coalescelist: {

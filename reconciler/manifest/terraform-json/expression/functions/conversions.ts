@@ -13,6 +13,7 @@ import {
   toBool,
   toNumber,
   toText,
+  typeElements,
   typeName,
   uniform,
   unknown,
@@ -32,15 +33,18 @@ const digest = (algorithm: string, encoding: 'hex' | 'base64'): FunctionRow => (
   run: (args) => createHash(algorithm).update(text(args, 0)).digest(encoding),
 });
 
+/** Nothing says the type of an empty tuple or object. */
+const elementType = (value: Value): Value => typeElements(value)[0] ?? unknown;
+
 function toList(value: Value): Value {
-  if (isSet(value)) return uniform(value.items);
-  if (isList(value)) return uniform(unify(value));
+  if (isSet(value)) return uniform(value.items, value.sample);
+  if (isList(value)) return uniform(unify(value), elementType(value));
   throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
 }
 
 function toSet(value: Value): Value {
   if (isSet(value)) return value;
-  if (isList(value)) return setOf(value);
+  if (isList(value)) return setOf(value, [elementType(value)]);
   throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
 }
 
@@ -48,7 +52,7 @@ function toMap(value: Value): Value {
   if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
   const keys = Object.keys(value);
   const unified = unify(Object.values(value));
-  return uniform(mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const)));
+  return uniform(mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const)), elementType(value));
 }
 
 export const conversions: Readonly<Record<string, FunctionRow>> = {

@@ -23,11 +23,11 @@ export interface FunctionRow {
   readonly run: (args: readonly Value[], context: FunctionContext) => Value;
 }
 
-/** The function, whose result is a list or a map instead of a tuple or an object. */
-export const makesList = (row: FunctionRow): FunctionRow => ({
+/** The function, whose result is a list or a map instead of a tuple or an object. `sample`: a value of the type of its elements. */
+export const makesList = (row: FunctionRow, sample: Value = null): FunctionRow => ({
   ...row,
   run: (args, context) => {
     const value = row.run(args, context);
-    return isList(value) || isMap(value) ? uniform(value) : value;
+    return isList(value) || isMap(value) ? uniform(value, sample) : value;
   },
 });

@@ -51,6 +51,37 @@ const net: Json = {
   }),
 };
 
+/** Values that get the type of the elements of an empty list, set or map. */
+const besideEmpty: readonly string[] = [
+  'length(var.texts) > 0 ? var.texts : [80]',
+  'length(var.map) > 0 ? var.map : {a = 1}',
+  'length(var.objects) > 0 ? var.objects : [{a = 1}]',
+  'concat(var.texts, tolist([1]))',
+  'lookup(var.map, "x", 80)',
+  'setunion(var.set, [1, 2])',
+  'setintersection(var.set, [1])',
+  'setsubtract([1], var.set)',
+  'merge(var.map, {a = 1})',
+  'flatten([var.texts, [1]])',
+  'coalescelist(var.texts, [1])',
+  'tolist([var.texts, tolist([1])])',
+  'tomap({a = var.texts, b = tolist([1])})',
+  ...['tolist([])', 'slice(var.texts, 0, 0)', 'reverse(var.texts)', 'compact([])', 'sort([])', 'values(var.map)']
+    .concat('keys(var.numbers)', 'keys({})', 'toset(var.texts)', 'tolist(var.set)', 'var.any', 'var.texts')
+    .map((empty) => `true ? [1] : ${empty}`),
+  ...['tomap({})', 'zipmap([], var.texts)', 'zipmap(var.texts, [])', 'var.map'].map(
+    (empty) => `true ? {a = 1} : ${empty}`,
+  ),
+  'tolist([]) == var.texts',
+  'var.map == var.numbers',
+  'var.set == toset([])',
+  'var.texts == tolist(var.set)',
+  'var.any == tolist([])',
+  'var.some == tolist(["a"])',
+  'contains([var.texts], tolist([]))',
+  'var.texts == []',
+];
+
 const configurations: readonly [string, Files, Given?][] = [
   [
     'a module with its own values, nested ones, and all of their outputs',
@@ -298,6 +329,23 @@ dashed = "q\\"\\u00e9 $\${x}"
       },
       'm/t.tpl': '%{ for x in n ~}\n${x};\n%{ endfor ~}\n',
       f: 'root\n',
+    },
+  ],
+  [
+    'empty lists, sets and maps with a type',
+    {
+      'main.tf.json': {
+        variable: {
+          texts: { type: 'list(string)', default: [] },
+          set: { type: 'set(string)', default: [] },
+          map: { type: 'map(string)', default: {} },
+          numbers: { type: 'map(number)', default: {} },
+          objects: { type: 'list(object({a = string}))', default: [] },
+          any: { type: 'list(any)', default: [] },
+          some: { type: 'list(any)', default: ['a'] },
+        },
+        output: outputs(Object.fromEntries(besideEmpty.map((each, at) => [`o${at}`, `\${jsonencode(${each})}`]))),
+      },
     },
   ],
 ];
