@@ -35,7 +35,8 @@ export async function planResource<C>(deps: PlanDeps<C>, { config, prior, ...mar
   }
   const wanted = withoutNullEntries(attributes, config);
   const plan = await planWithHook(deps, wanted, before, marks);
-  const result = { ...plan, diagnostics: redacted(plan.diagnostics, attributes, [wanted, before]) };
+  const lost = before !== null && plan.replace.length > 0 ? (resource.planDelete?.(before) ?? []) : [];
+  const result = { ...plan, diagnostics: redacted([...plan.diagnostics, ...lost], attributes, [wanted, before]) };
   if ((wanted === config && before === prior) || result.planned === null) return result;
   return { ...result, planned: plannedNullEntries(attributes, result.planned, { config, prior }) };
 }

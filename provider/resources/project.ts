@@ -6,6 +6,7 @@ import { projectName } from '../../server/api/names.ts';
 import { isNotServed } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
 import { flag, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './shared/read-by-path.ts';
@@ -65,6 +66,15 @@ export const project = serverResource({
     // `default` always exists.
     if (prior !== null && planned.name !== prior.name && prior.name === 'default') replace(at('name'));
   },
+  planDelete: ({ name }) =>
+    name === 'default'
+      ? [
+          failure(
+            'The project default cannot be deleted',
+            'Every server has it, and it keeps its name. To manage it no longer, run terraform state rm with its address.',
+          ),
+        ]
+      : [],
   async create({ planned }, context) {
     const { client } = context;
     needExtension(client, 'projects', 'have projects');
