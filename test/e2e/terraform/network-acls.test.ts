@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)('network ACLs', () => {
     await terraform.expectNoChanges();
     expect(await daemon.get('/1.0/network-acls/web')).toMatchObject({
       ingress: [
-        { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80, 443' },
+        { action: 'allow', state: 'enabled', protocol: 'tcp', destination_port: '80,443' },
         { action: 'drop', state: 'logged', source: '192.0.2.0/24' },
       ],
       egress: [],
