@@ -12,6 +12,9 @@ export const smallest: Readonly<Record<FileSystem, number>> = {
   btrfs: 128 * 1_048_576,
 };
 
+/** The kernel makes no btrfs smaller than this, although it can be made on less. */
+export const smallestShrunk: Readonly<Record<FileSystem, number>> = { ...smallest, btrfs: 256 * 1_048_576 };
+
 export const packageOf: Readonly<Record<FileSystem, string>> = {
   ext4: 'e2fsprogs',
   xfs: 'xfsprogs',

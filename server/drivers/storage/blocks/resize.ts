@@ -2,7 +2,7 @@
 import { ExecError } from '../../../lib/exec.ts';
 import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
-import { saysMayNot, smallest } from './commands.ts';
+import { saysMayNot, smallestShrunk } from './commands.ts';
 import { fileSystemOn, growFileSystem, growUnmounted, shrinkFileSystem } from './mounts.ts';
 import type { BlockStore } from './store.ts';
 
@@ -50,8 +50,9 @@ async function shrink(store: BlockStore, { pool, path, id }: Place, bytes: numbe
   const fileSystem = await fileSystemOn(device);
   if (fileSystem === 'xfs')
     throw driverErrors.invalid('an xfs file system cannot be made smaller; make a smaller volume and copy the files');
-  if (bytes < smallest[fileSystem])
-    throw driverErrors.invalid(`${bytes} bytes are too few: ${fileSystem} needs ${smallest[fileSystem]}`);
+  const least = smallestShrunk[fileSystem];
+  if (bytes < least)
+    throw driverErrors.invalid(`${bytes} bytes are too few: ${fileSystem} cannot be made smaller than ${least}`);
   const shrinkBoth = async (): Promise<void> => {
     await store.beginResize(pool, id);
     await shrinkFileSystem(fileSystem, device, path, bytes).catch(async (error: unknown) => {

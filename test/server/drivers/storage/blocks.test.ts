@@ -71,6 +71,7 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
       );
       const smaller = fixture.storage.limitVolume(pool, custom('copy'), 330 * mebi);
       expect(await codeOf(smaller)).toBe(fileSystem === 'xfs' ? 'Invalid' : 'none');
+      expect(await codeOf(fixture.storage.limitVolume(pool, custom('copy'), 160 * mebi))).toBe('Invalid');
       await fixture.storage.restoreSnapshot(pool, { volume: custom('v'), snapshot: 's' }, never);
       expect(await readFile(fileOf(pool, custom('v')), 'utf8')).toBe('one');
     },
