@@ -1,6 +1,7 @@
 // Selects the objects that a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
+import { addressParts } from '../../core/documents/document.ts';
 import { parseAddress } from './parse-values.ts';
 import { commandError } from '../errors/usage-error.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
@@ -29,9 +30,7 @@ export function selectObjects<T extends Named>(
 function matcherOf(word: string): (object: Named) => boolean {
   const kind = kindOfWord(word);
   if (kind !== undefined) return (object) => object.kind === kind;
-  const address = parseAddress(word);
-  const wanted = address.slice(0, address.indexOf('/'));
-  const name = address.slice(wanted.length + 1);
+  const { kind: wanted, name } = addressParts(parseAddress(word));
   const pattern = starPattern(name);
   return (object) =>
     object.kind === wanted &&

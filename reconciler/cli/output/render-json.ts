@@ -1,6 +1,6 @@
 // The machine-readable stream: one object per line in Terraform's envelope, with additional types. Pure.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
-import type { Address } from '../../core/documents/document.ts';
+import { addressParts, type Address } from '../../core/documents/document.ts';
 import { ruleJson, type IgnoredDifference } from '../../core/ownership/ignored-paths.ts';
 import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { isChange } from '../../core/plan/summary.ts';
@@ -26,14 +26,14 @@ export const versionLine = (version: string, atMs: number): string =>
   jsonLine('version', `Gantry ${version}`, { gantry: version, ui: uiVersion }, atMs);
 
 function resource(address: Address): Fields {
-  const slash = address.indexOf('/');
+  const { kind, name } = addressParts(address);
   return {
     addr: address,
     module: '',
     resource: address,
     implied_provider: 'gantry',
-    resource_type: address.slice(0, slash),
-    resource_name: address.slice(slash + 1),
+    resource_type: kind,
+    resource_name: name,
     resource_key: null,
   };
 }

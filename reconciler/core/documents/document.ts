@@ -11,6 +11,12 @@ export type Address = `${KindName}/${string}`;
 
 export const addressOf = (kind: KindName, name: string): Address => `${kind}/${name}`;
 
+/** The inverse of `addressOf`. Names may hold slashes, kinds none. */
+export function addressParts(address: Address): { readonly kind: KindName; readonly name: string } {
+  const slash = address.indexOf('/');
+  return { kind: address.slice(0, slash) as KindName, name: address.slice(slash + 1) };
+}
+
 /** 1-based, as editors count. */
 export interface Location {
   readonly file: string;

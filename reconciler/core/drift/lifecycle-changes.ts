@@ -1,5 +1,5 @@
 // Lifecycle events: the object that changed, the action, the time and the user. Servers write them in two forms. Pure.
-import type { Address, Json, JsonObject } from '../documents/document.ts';
+import { addressOf, addressParts, type Address, type Json, type JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 import { addressOfUrl } from '../live/object-urls.ts';
 import { printable } from '../text/terminal-text.ts';
@@ -40,8 +40,7 @@ export function seenIn(metadata: unknown, at: string, base = 'default'): readonl
 /** A rename changes both names. */
 function otherName(context: JsonObject, address: Address): Address | undefined {
   const name = textOf(context['new_name']) ?? textOf(context['old_name']);
-  const slash = address.indexOf('/');
-  return name === undefined || name.includes('/') ? undefined : (`${address.slice(0, slash)}/${name}` as Address);
+  return name === undefined || name.includes('/') ? undefined : addressOf(addressParts(address).kind, name);
 }
 
 const fingerprint = /^[0-9a-f]{64}$/;

@@ -3,7 +3,7 @@ import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { addressOf, type Address, type Document } from '../documents/document.ts';
-import { coreKind } from '../kinds/index.ts';
+import { coreKind, liveAt } from '../kinds/index.ts';
 import type { Reference } from '../kinds/kind.ts';
 import type { Observed } from '../documents/observed.ts';
 import { referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
@@ -148,9 +148,7 @@ function isLive(reference: Reference, observed: Observed | undefined): boolean {
 
 /** An object of another set. Servers know images by their fingerprints, which depends_on may omit. */
 function isDependencyLive(address: Address, observed: Observed | undefined): boolean {
-  const slash = address.indexOf('/');
-  const kind = address.slice(0, slash) as KindName;
-  return observed !== undefined && coreKind(kind).live(observed, address.slice(slash + 1)) !== undefined;
+  return observed !== undefined && liveAt(observed, address) !== undefined;
 }
 
 /** Candidate names for hints, gathered once and only when something is missing. */

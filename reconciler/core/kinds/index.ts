@@ -1,5 +1,7 @@
 // The table of kinds as the reconciler knows them; one file each.
 import type { KindName } from '../../../server/api/kinds.ts';
+import { addressParts, type Address } from '../documents/document.ts';
+import type { Observed } from '../documents/observed.ts';
 import { certificate } from './certificate.ts';
 import { container } from './container.ts';
 import { imageAlias } from './image-alias.ts';
@@ -28,3 +30,9 @@ export const coreKinds = {
 } as const satisfies Record<KindName, CoreKind>;
 
 export const coreKind = (kind: KindName): CoreKind => coreKinds[kind];
+
+/** Undefined if the server does not have it. */
+export function liveAt(observed: Observed, address: Address): ReturnType<CoreKind['live']> {
+  const { kind, name } = addressParts(address);
+  return coreKind(kind).live(observed, name);
+}

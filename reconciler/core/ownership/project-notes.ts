@@ -1,7 +1,7 @@
 // Notes of sets in a profile of a project, for clients that may not write the server config: which notes are valid, and what their
 // sets may own. Every user of the project can write the profile, so it is trusted with no more than the project.
 import { isInProject, type KindName } from '../../../server/api/kinds.ts';
-import type { Address } from '../documents/document.ts';
+import { addressParts, type Address } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { SetState } from '../documents/ownership-records.ts';
 import { notePrefix } from './owner-records.ts';
@@ -103,7 +103,7 @@ export function joinedStates(
 /** Drops objects outside the project: otherwise a tenant's note could make the administrator's plan delete them. */
 function confined(state: SetState, hasOwn: (kind: KindName) => boolean): SetState {
   const isOwn = (address: Address): boolean => {
-    const kind = address.slice(0, address.indexOf('/')) as KindName;
+    const { kind } = addressParts(address);
     return isInProject(kind) && hasOwn(kind) && !address.includes('@');
   };
   const isLocal = (name: string): boolean => !name.includes('@');

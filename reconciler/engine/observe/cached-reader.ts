@@ -2,7 +2,7 @@
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
-import type { Address } from '../../core/documents/document.ts';
+import { addressParts, type Address } from '../../core/documents/document.ts';
 import type { LifecycleChange } from '../../core/drift/lifecycle-changes.ts';
 
 type Lists = Pick<Client, 'list' | 'get'>;
@@ -42,9 +42,7 @@ export class CachedLists {
   }
 
   async #refreshOne(address: Address, signal: AbortSignal): Promise<void> {
-    const slash = address.indexOf('/');
-    const kind = address.slice(0, slash) as 'container';
-    const name = address.slice(slash + 1);
+    const { kind, name } = addressParts(address);
     const kept = this.#kept.get(kind);
     if (kept === undefined) return;
     const [objects, found] = await Promise.all([
@@ -63,5 +61,4 @@ export class CachedLists {
 }
 
 /** True for an object of the connection's own project and of a kind that can be read by name. */
-const isPlain = (address: Address): boolean =>
-  !address.includes('@') && readOne.includes(address.slice(0, address.indexOf('/')));
+const isPlain = (address: Address): boolean => !address.includes('@') && readOne.includes(addressParts(address).kind);

@@ -7,7 +7,7 @@ import type { Observed } from '../../core/documents/observed.ts';
 import type { Plan, PlanInput, PlanOptions } from '../../core/plan/plan.ts';
 import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
 import type { SetPlace } from '../../core/ownership/place.ts';
-import { ownerOf, type FoundSet } from './key-hash.ts';
+import { ownerOf, type FoundSet } from './found-set.ts';
 
 export interface PlanRequest {
   readonly documents: readonly Document[];

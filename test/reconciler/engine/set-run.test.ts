@@ -10,7 +10,7 @@ import { emptySetState, readSetStates, renderSetState } from '../../../reconcile
 import { execute } from '../../../reconciler/engine/execute.ts';
 import type { RunResult } from '../../../reconciler/engine/run-result.ts';
 import { Journal } from '../../../reconciler/engine/runs/journal.ts';
-import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
+import { ownerOf } from '../../../reconciler/engine/runs/found-set.ts';
 import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/notes/lock.ts';
 import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { OvertakenError, SetRun } from '../../../reconciler/engine/runs/set-run.ts';
@@ -21,7 +21,6 @@ import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 import { FakeWorld } from '../../support/fakes/client.ts';
-import { fingerprintOf, liveAlias, liveImage } from '../../support/fakes/worlds.ts';
 import { until } from '../../support/until.ts';
 import { startWorldDaemon } from '../../support/fakes/world-daemon.ts';
 
@@ -111,32 +110,6 @@ describe('keys of a set', () => {
       ['config.user.a', 'drift'],
       ['config.user.b', 'manifest'],
     ]);
-  });
-});
-
-describe('an object without config that was deleted by hand', () => {
-  const fingerprint = fingerprintOf('base');
-  const alias = `kind: image_alias\nname: base\ntarget: ${fingerprint}\n---\n`;
-
-  test('is no longer of the set after its next run, so that a prune leaves what others make under that name', async () => {
-    const { image, image_alias: aliases } = here.world.objects;
-    image.set(fingerprint, { ...liveImage(fingerprint) });
-    await apply(here.manifest(alias + profile('user.a: one')));
-    aliases.delete('base');
-    await apply(here.manifest(profile('user.a: two')));
-    aliases.set('base', { ...liveAlias('base', fingerprint) });
-    const pruned = await apply(here.manifest(profile('user.a: three')), '--prune', '--set', 'default');
-    expect(pruned.code).toBe(0);
-    expect(aliases.has('base')).toBe(true);
-  });
-
-  test('leaves no state of the set behind after a destroy', async () => {
-    const { image, image_alias: aliases } = here.world.objects;
-    image.set(fingerprint, { ...liveImage(fingerprint) });
-    await apply(here.manifest(alias + profile('user.a: one')));
-    aliases.delete('base');
-    expect((await run(['destroy', '-y', join(here.folder, 'main.yaml')])).code).toBe(0);
-    expect(Object.keys(here.world.config).filter((key) => key.startsWith('user.gantry.set.'))).toEqual([]);
   });
 });
 

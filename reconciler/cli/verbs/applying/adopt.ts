@@ -111,7 +111,7 @@ export const release: Run<ReleaseOptions> = async (context, words) => {
   const set = setNameOf(context.options, []);
   const [{ observe }, { ownerOf }, { ownedOf, planRelease }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
-    import('../../../engine/runs/key-hash.ts'),
+    import('../../../engine/runs/found-set.ts'),
     import('../../../core/adoption/adopt.ts'),
   ]);
   return withClient(context, async (client) => {

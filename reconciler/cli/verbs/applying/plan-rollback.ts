@@ -1,10 +1,10 @@
 // Plans the documents of an earlier revision like manifests, under the guards of an apply.
 import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
-import type { Address, Document, JsonObject } from '../../../core/documents/document.ts';
+import type { Document, JsonObject } from '../../../core/documents/document.ts';
 import { valueAt } from '../../../core/plan/apply-edits.ts';
 import { previousOf, type Revision, type WrittenDocument } from '../../../core/history/revisions.ts';
-import { coreKind } from '../../../core/kinds/index.ts';
+import { liveAt } from '../../../core/kinds/index.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { hashOf } from '../../../core/ownership/owner-records.ts';
 import { isSamePlace, type SetPlace } from '../../../core/ownership/place.ts';
@@ -107,7 +107,7 @@ export async function planRollback(
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
-    import('../../../engine/runs/key-hash.ts'),
+    import('../../../engine/runs/found-set.ts'),
   ]);
   const observed = await observe(client, context.stop, context.options.project);
   const filled = filledSecrets(back, observed, ownerOf(revisions.set, observed).hash);
@@ -144,7 +144,7 @@ function filledSecrets(
 ): readonly WrittenDocument[] {
   const byAddress = new Map<string, Document>(given.map((document) => [document.address, document]));
   const { documents, missing } = fillSecrets(written, (address, path, wanted) => {
-    const live = liveAt(observed, address);
+    const live = liveAt(observed, address)?.object as JsonObject | undefined;
     const now = live === undefined ? undefined : valueAt(live, path);
     if (now !== undefined && hashOf(hash, path, now) === wanted) return now;
     const document = byAddress.get(address);
@@ -160,12 +160,6 @@ function filledSecrets(
   throw commandError(
     `Revision ${number} holds no secrets, and these values on the server have changed:${list}\n${remedy}`,
   );
-}
-
-function liveAt(observed: Observed, address: Address): JsonObject | undefined {
-  const slash = address.indexOf('/');
-  const kind = address.slice(0, slash) as Parameters<typeof coreKind>[0];
-  return coreKind(kind).live(observed, address.slice(slash + 1))?.object as JsonObject | undefined;
 }
 
 async function load(

@@ -1,6 +1,7 @@
 // Reads the one live object that a command line names, with the owner records of sets.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { addressParts } from '../../../core/documents/document.ts';
 import type { OwnerRecord } from '../../../core/ownership/owner-records.ts';
 import { parseContainerOrAddress } from '../../flags/parse-values.ts';
 import { recordsOf } from './owners.ts';
@@ -18,8 +19,7 @@ export interface LiveObject {
 /** `web`, `container/web` or `profile/base`. */
 export async function readLiveObject(client: Client, word: string, signal: AbortSignal): Promise<LiveObject> {
   const address = parseContainerOrAddress(word);
-  const slash = address.indexOf('/');
-  const [kind, name] = [address.slice(0, slash) as KindName, address.slice(slash + 1)];
+  const { kind, name } = addressParts(address);
   const { metadata: live, etag } = await client.get(kind, name, signal).catch(refuseMissing(kind, name));
   const { config } = (await client.server(signal)).metadata;
   const records = recordsOf(kind, name, live, config);

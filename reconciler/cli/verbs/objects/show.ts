@@ -1,6 +1,6 @@
 // `gantry show`: live objects as the API returns them, by KIND/NAME or all of them.
 import { existsSync } from 'node:fs';
-import type { Address } from '../../../core/documents/document.ts';
+import { addressParts, type Address } from '../../../core/documents/document.ts';
 import type { Command, Output, Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
@@ -59,10 +59,8 @@ async function showFleetPlan(context: Output, args: readonly string[]): Promise<
   }
 }
 
-async function showOne(context: Command, client: Client, address: string): Promise<void> {
-  const slash = address.indexOf('/');
-  const kind = address.slice(0, slash) as KindName;
-  const name = address.slice(slash + 1);
+async function showOne(context: Command, client: Client, address: Address): Promise<void> {
+  const { kind, name } = addressParts(address);
   const reply = await read(client, kind, name, context.stop).catch((error: unknown) => {
     throw isNotFound(error) ? commandError(`${address} does not exist`, error) : error;
   });
