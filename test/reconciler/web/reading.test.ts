@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'container/web3' }).waitFor();
-      expect(await focused()).toBe('object-title');
+      await until(async () => (await focused()) === 'object-title');
       await page.keyboard.press('Escape');
       await until(async () => (await focused()) === 'virtual');
       for (const [key, title] of [
