@@ -28,6 +28,8 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
   });
 
   test('the chain that docker keeps for others lets a network through while it is up, unless its firewall is off', async (context) => {
+    const tables = async (): Promise<string> => (await exec(['nft', 'list', 'tables'])).stdout;
+    const before = await tables();
     const made = await exec(['iptables', '-w', '10', '-N', 'DOCKER-USER']).catch(() => undefined);
     if (made === undefined) {
       console.log('skipped: the chain of docker: there is no iptables, or docker runs here');
@@ -54,6 +56,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
         await exec(['iptables', '-w', '10', '-F', 'DOCKER-USER']);
         return (await exec(['iptables', '-w', '10', '-X', 'DOCKER-USER'], { okCodes: [0, 1, 4] })).code === 0;
       });
+      if (!before.includes('table ip filter\n')) await exec(['nft', 'delete', 'table', 'ip', 'filter']);
     }
   });
 
