@@ -211,10 +211,12 @@ export class ImageStore {
     });
   }
 
-  /** Its files stay until `work` has ended, even if it is deleted; afterwards it counts as used in the pool. */
+  /** Its files stay until `work` has ended, even if it is deleted; afterwards it counts as used in the pool. Throws AppError notFound if it
+   *  is deleted before `work` begins. */
   async using<T>(image: string, pool: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.find(image);
     await this.#deps.members.fetch(image, signal);
+    this.#own(image);
     try {
       return await this.#deps.users.during(plainName(image), work);
     } finally {

@@ -45,7 +45,8 @@ export class MemberImages {
     this.#deps = deps;
   }
 
-  /** Ensures that this member has the image, if any member has. Throws AppError unavailable if the members that have it are offline. */
+  /** Ensures that this member has the image, if any member has. Throws AppError unavailable if the members that have it are offline,
+   *  notFound if it is deleted meanwhile. */
   async fetch(image: string, signal: AbortSignal): Promise<void> {
     if (this.#isHere(image) || otherHolders(this.#deps.records, image).length === 0) return;
     await this.#copies.run(
@@ -171,6 +172,7 @@ export class MemberImages {
         return await this.#copyFrom(member, image, signal);
       } catch (error) {
         signal.throwIfAborted();
+        mustFind(imageOfCluster(this.#deps.records, image), 'image', fingerprint);
         failed.push(`${member.name}: ${errorText(error)}`);
       }
     }

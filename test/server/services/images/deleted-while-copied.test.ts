@@ -2,12 +2,17 @@
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../server/lib/clock.ts';
+import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { Sagas } from '../../../../server/operations/saga.ts';
 import type { ImageDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
+import { MemberImages } from '../../../../server/services/images/member-images.ts';
+import { ImageStore } from '../../../../server/services/images/image-store.ts';
+import { ImageUsers } from '../../../../server/services/images/image-users.ts';
 import { addImageSaga } from '../../../../server/services/images/sagas/image-add.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import type { Store } from '../../../../server/store/store.ts';
@@ -103,4 +108,41 @@ test('the copy stays when it is all that a removed member left', async () => {
     }),
   );
   expect(await stored()).toEqual([`/member/2/images/${fingerprint}`]);
+});
+
+/** A container is made of the image at member 2; `fetch`: what the request for its files does. Resolves to why it failed. */
+async function useAtTwo(fetch: () => Promise<unknown>): Promise<unknown> {
+  const member = { number: 1, name: 'm1', isPresent: true };
+  const cluster = { members: { byNumber: () => member }, links: { request: fetch }, ownName: 'm2' };
+  const deps = { records: two, dir, cluster, locks: new KeyedMutex(), pools: { forgetImage: async () => {} } };
+  const members = new MemberImages(deps as never);
+  const images = new ImageStore({ ...deps, members, users: new ImageUsers() } as never);
+  const work = vi.fn<() => Promise<void>>(async () => {});
+  const failed = await images.using(fingerprint, 'default', stop.signal, work).catch((error: unknown) => error);
+  expect(work).not.toHaveBeenCalled();
+  return failed;
+}
+
+async function deleteAtOne(): Promise<void> {
+  await one.commit((changes) => changes.delete('images', fingerprint));
+  await until(() => two.others.having('images', fingerprint).length === 0);
+}
+
+test('a container creation finds no image if it is deleted at the other member while its files are on their way', async () => {
+  const failed = await useAtTwo(async () => {
+    await deleteAtOne();
+    return { status: 404, headers: {}, body: Readable.from([]) };
+  });
+  expect(failed).toMatchObject({ code: 'notFound', message: expect.stringContaining(fingerprint) });
+  expect(await stored()).toEqual([]);
+});
+
+test('a container creation finds no image if it is deleted before its use begins', async () => {
+  vi.spyOn(MemberImages.prototype, 'fetch').mockImplementationOnce(deleteAtOne);
+  expect(await useAtTwo(async () => {})).toMatchObject({ code: 'notFound' });
+});
+
+test('a container creation says which members cannot be asked for an image that still exists', async () => {
+  const failed = await useAtTwo(() => Promise.reject(new Error('the line is cut')));
+  expect(failed).toMatchObject({ code: 'unavailable', message: expect.stringContaining('m1: the line is cut') });
 });
