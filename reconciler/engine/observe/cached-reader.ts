@@ -23,11 +23,17 @@ export class CachedLists {
     const kept = this.#kept.get(kind);
     if (kept !== undefined) return kept as ReturnType<typeof this.list<typeof kind>>;
     const read = this.#client.list(kind, signal);
-    this.#kept.set(kind, read);
-    // A failed list is read again.
-    read.catch(() => this.#kept.delete(kind));
+    this.#keep(kind, read);
     return read;
   };
+
+  #keep(kind: KindName, read: Promise<readonly object[]>): void {
+    this.#kept.set(kind, read);
+    // A failed list is read again.
+    read.catch(() => {
+      if (this.#kept.get(kind) === read) this.#kept.delete(kind);
+    });
+  }
 
   forget(): void {
     this.#kept.clear();
@@ -45,18 +51,22 @@ export class CachedLists {
     const { kind, name } = addressParts(address);
     const kept = this.#kept.get(kind);
     if (kept === undefined) return;
-    const [objects, found] = await Promise.all([
+    const read = Promise.all([
       kept,
       this.#client.get(kind, name, signal).then(
-        ({ metadata }) => metadata,
+        ({ metadata }) => [metadata],
         (error: unknown) => {
-          if (isNotFound(error)) return undefined;
+          if (isNotFound(error)) return [];
           throw error;
         },
       ),
+    ]).then(([objects, found]) => [
+      ...objects.filter((object) => (object as { readonly name?: string }).name !== name),
+      ...found,
     ]);
-    const others = objects.filter((object) => (object as { readonly name?: string }).name !== name);
-    this.#kept.set(kind, Promise.resolve(found === undefined ? others : [...others, found]));
+    // Kept before it is read: other objects of the burst are replaced in it.
+    this.#keep(kind, read);
+    await read;
   }
 }
 
