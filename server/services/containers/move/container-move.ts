@@ -8,7 +8,7 @@ import { expand } from '../../shared/expand.ts';
 import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import { limitNewRoot } from '../../storage/root-size.ts';
 import { renamedInstance } from '../shared/instance-id.ts';
-import { moveLogs } from '../shared/move-logs.ts';
+import { moveLogs, moveLogsBack } from '../shared/move-logs.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Records, Changes } from '../../../records/records.ts';
 import { readyContainer } from '../../shared/find-container.ts';
@@ -77,7 +77,7 @@ export function moveContainerSaga(
       {
         name: 'logs',
         execute: ({ from, to }) => moveLogs(deps.logsDir, from.name, to.name),
-        undo: ({ from, to }) => moveLogs(deps.logsDir, to.name, from.name),
+        undo: ({ from, to }) => moveLogsBack(deps.logsDir, from.name, to.name),
       },
       { name: 'original', execute: ({ from }) => pools.deleteVolume(from.pool, volumeOf(from)) },
     ],

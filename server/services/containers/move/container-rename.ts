@@ -4,7 +4,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { commitMove, requireArrival } from './container-move.ts';
-import { moveLogs } from '../shared/move-logs.ts';
+import { moveLogs, moveLogsBack } from '../shared/move-logs.ts';
 import { snapshotsOf } from '../shared/snapshot-records.ts';
 
 export interface RenameParams {
@@ -41,7 +41,7 @@ export function renameContainerSaga(
         name: 'logs',
         execute: ({ from, to }) => moveLogs(deps.logsDir, from, to),
         async undo({ from, to }) {
-          if (deps.records.containers.has(from)) await moveLogs(deps.logsDir, to, from);
+          if (deps.records.containers.has(from)) await moveLogsBack(deps.logsDir, from, to);
         },
       },
     ],

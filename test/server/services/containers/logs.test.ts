@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { keepLogsMs, pruneLogs } from '../../../../server/services/containers/exec/logs.ts';
+import { moveLogsBack } from '../../../../server/services/containers/shared/move-logs.ts';
 import { createContainer, makeDaemon, realRuntimeMissing, seed, setState } from '../../../support/daemons/daemon.ts';
 import { seededDaemon } from '../../../support/daemons/file-daemon.ts';
 
@@ -38,6 +39,18 @@ test('logs of a container are deleted with it; the list of a deleted one is empt
   await daemon.ok('DELETE', '/1.0/containers/gone');
   expect(await daemon.get('/1.0/containers/gone/logs')).toEqual([]);
   expect((await daemon.call('GET', url)).status).toBe(404);
+});
+
+test('logs that a former container left at a name do not prevent a renaming to it, and its undo spares them', async () => {
+  await createContainer(daemon, 'here');
+  write('here', 'exec_5.stdout');
+  const left = place('there', 'exec_4.stdout');
+  write('there', 'exec_4.stdout');
+  await moveLogsBack(join(daemon.dir, 'logs'), 'here', 'there');
+  expect([existsSync(left), existsSync(place('here', 'exec_5.stdout'))]).toEqual([true, true]);
+  await daemon.ok('POST', '/1.0/containers/here', { name: 'there' });
+  expect(await daemon.get('/1.0/containers/there/logs')).toEqual(['/1.0/containers/there/logs/exec_5.stdout']);
+  await daemon.ok('DELETE', '/1.0/containers/there');
 });
 
 test('logs of single tasks can be removed; logs of the container cannot', async () => {
