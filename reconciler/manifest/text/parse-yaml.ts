@@ -4,7 +4,6 @@ import {
   isMap,
   isScalar,
   isSeq,
-  LineCounter,
   parseAllDocuments,
   type Document as YamlDocument,
   type Node,
@@ -21,7 +20,6 @@ import {
   type TextProblem,
 } from './yaml-problems.ts';
 import { nodeAt, type TextSpan } from './yaml-positions.ts';
-import { quickYaml, type QuickDocument } from './quick-yaml.ts';
 import { below, readScalar } from './yaml-scalars.ts';
 
 export type { TextProblem };
@@ -51,28 +49,10 @@ export interface ParsedText {
   readonly problems: readonly TextProblem[];
 }
 
+/** Plain values with the places of their keys; a text with mistakes has problems instead. */
 export function parseYaml(text: string): ParsedText {
   const conflict = conflictMarkers(text);
   if (conflict !== undefined) return { documents: [], problems: [conflict] };
-  const quick = quickYaml(text);
-  return quick === undefined ? parseWithPlaces(text) : { documents: placedLater(text, quick), problems: [] };
-}
-
-/** Places are only needed for diagnostics: the text is parsed with them on the first request. */
-function placedLater(text: string, documents: readonly QuickDocument[]): readonly RawDocument[] {
-  let placed: ReadonlyMap<number, RawDocument> | undefined;
-  return documents.map(({ value, offset }) => ({
-    value,
-    offset,
-    placeOf: (path, part) => {
-      placed ??= new Map(parseWithPlaces(text).documents.map((raw) => [raw.offset, raw]));
-      return placed.get(offset)?.placeOf(path, part) ?? { offset, length: 1 };
-    },
-  }));
-}
-
-/** Parses full YAML with its problems. */
-export function parseWithPlaces(text: string): ParsedText {
   let parsed: readonly YamlDocument.Parsed[];
   try {
     parsed = parseAll(text);
@@ -99,7 +79,6 @@ const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]):
 
 function parseAll(text: string): readonly YamlDocument.Parsed[] {
   const parsed = parseAllDocuments(text, {
-    lineCounter: new LineCounter(),
     prettyErrors: false,
     logLevel: 'silent',
     // Scalars are kept as written; the value is read from the source text below.
