@@ -1,7 +1,13 @@
 // Commands and consoles through the client and the command line, against the real daemon on the simulation.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { Operation } from '../../server/api/operation.ts';
+import { startExec } from '../../server/client/channels/exec.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
+import type { Http } from '../../server/client/transport/http.ts';
 import { detachable } from '../../reconciler/cli/verbs/containers/exec.ts';
 import { cli } from '../support/cli/io.ts';
 import { createContainer, makeSeeded, setState, type TestDaemon } from '../support/daemons/daemon.ts';
@@ -77,6 +83,28 @@ describe('the client', () => {
     await expect(running).rejects.toThrow('no client connected in time');
     await late.close();
     await fake.stop();
+  });
+
+  test('a channel that opens after another one was refused is closed, so that the program can end', async () => {
+    const sockets = new WebSocketServer({ noServer: true });
+    const server = createServer().on('upgrade', (request, socket, head) => {
+      const secret = new URL(request.url ?? '', 'http://x').searchParams.get('secret');
+      if (secret === 'b') socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}');
+      else setTimeout(() => sockets.handleUpgrade(request, socket, head, () => {}), secret === 'c' ? 300 : 0);
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const started = { id: 'x', metadata: { fds: { 0: 'a', 1: 'b', 2: 'c', control: 'd' } } } as unknown as Operation;
+    const ended = new Error('no client connected in time');
+    const deps: Parameters<typeof startExec>[0] = {
+      http: { send: () => Promise.resolve({ operation: started }) } as unknown as Http,
+      operations: { wait: () => Promise.reject(ended) },
+      transport: { openSocket: (path) => new WebSocket(`ws://127.0.0.1:${port}${path}`) },
+    };
+    const { stream } = sink();
+    await expect(startExec(deps, 'c1', { command: ['true'], stdout: stream, stderr: stream })).rejects.toBe(ended);
+    await until(() => sockets.clients.size === 0);
+    server.close();
   });
 
   test('a slow reader gets all of a large output', async () => {

@@ -156,8 +156,11 @@ async function open(
     // The control channel first: opening the others starts the command, and a short one ends at once.
     const names = Object.keys(fds).toSorted((a) => (a === 'control' ? -1 : 1));
     for (const name of names.splice(0, 1)) channels.set(name, await connect(deps, started.id, fds[name], signal));
-    const opened = names.map(async (name) => channels.set(name, await connect(deps, started.id, fds[name], signal)));
-    await Promise.all(opened);
+    const opened = await Promise.allSettled(
+      names.map(async (name) => channels.set(name, await connect(deps, started.id, fds[name], signal))),
+    );
+    // All have ended, so that one that opened after another was refused is closed, too.
+    for (const each of opened) if (each.status === 'rejected') throw each.reason;
   } catch (error) {
     close();
     if (!(error instanceof ClientError) || ![400, 404].includes(error.status)) throw error;
