@@ -26,7 +26,7 @@ export const startChecks: readonly Check[] = [
       const labels = await host.run(`
         init=$(${initPid('web')})
         gantry exec web -- sleep 4321 & trap 'kill $!' EXIT
-        until command=$(pgrep -f '^sleep 4321'); do sleep 0.2; done
+        until command=$(pgrep -f '^sleep 4321'); do kill -0 $!; sleep 0.2; done
         cat /proc/$init/attr/current /proc/$command/attr/current`);
       const lines = labels.split('\n');
       if (lines.length !== 2) throw new Error(`two labels were expected: ${labels}`);
