@@ -1,10 +1,11 @@
 // Parses YAML text into plain values, and finds the place of a path in the text. Independent of the meaning of the values.
 import {
+  Composer,
   isAlias,
   isMap,
   isScalar,
   isSeq,
-  parseAllDocuments,
+  Parser,
   type Document as YamlDocument,
   type Node,
   type Pair,
@@ -49,27 +50,53 @@ export interface ParsedText {
   readonly problems: readonly TextProblem[];
 }
 
-/** Plain values with the places of their keys; a text with mistakes has problems instead. */
 export function parseYaml(text: string): ParsedText {
   const conflict = conflictMarkers(text);
   if (conflict !== undefined) return { documents: [], problems: [conflict] };
-  let parsed: readonly YamlDocument.Parsed[];
+  const documents: RawDocument[] = [];
+  const problems: TextProblem[] = [];
+  const places = placesLater(text);
   try {
-    parsed = parseAll(text);
+    for (const document of parseEach(text)) {
+      if (document.errors.some(isStackOverflow)) return { documents: [], problems: [tooDeep(text, limits.depth)] };
+      problems.push(...firstOfEach(document.errors).map((error) => parserProblem(error, document, text)));
+      const value = document.errors.length > 0 ? null : readDocument(document, problems);
+      if (value !== null) documents.push(placedBy(places, value, offsetOf(document)));
+    }
   } catch {
     return { documents: [], problems: [tooDeep(text, limits.depth)] };
   }
-  if (parsed.some(({ errors }) => errors.some(isStackOverflow)))
-    return { documents: [], problems: [tooDeep(text, limits.depth)] };
-  const problems: TextProblem[] = [];
-  const documents = parsed.flatMap((document) => {
-    problems.push(...firstOfEach(document.errors).map((error) => parserProblem(error, document, text)));
-    if (document.errors.length > 0 || document.contents === null) return [];
-    const raw = readDocument(document, problems);
-    return raw === undefined ? [] : [raw];
-  });
   return { documents, problems };
 }
+
+/** Each document is dropped once its values are read: its tree takes many times the room of its text. */
+function* parseEach(text: string): Generator<YamlDocument.Parsed> {
+  // Scalars are kept as written; the value is read from their source.
+  yield* new Composer({ prettyErrors: false, logLevel: 'silent', intAsBigInt: false }).compose(
+    new Parser().parse(text),
+  );
+}
+
+type Places = (offset: number, path: string, part: 'key' | 'value') => TextSpan;
+
+/** Only diagnostics need places: the text is parsed once more at the first request. */
+function placesLater(text: string): Places {
+  let documents: ReadonlyMap<number, YamlDocument.Parsed> | undefined;
+  return (offset, path, part) => {
+    documents ??= new Map(Array.from(parseEach(text), (document) => [offsetOf(document), document]));
+    const document = documents.get(offset);
+    return document?.contents ? nodeAt(document, document.contents, path, part) : { offset, length: 1 };
+  };
+}
+
+/** A function of its own, because closures of one scope keep alive what any of them names: the tree of the document. */
+const placedBy = (places: Places, value: Json, offset: number): RawDocument => ({
+  value,
+  offset,
+  placeOf: (path, part) => places(offset, path, part),
+});
+
+const offsetOf = ({ contents }: YamlDocument.Parsed): number => contents?.range[0] ?? 0;
 
 /** After one unexpected token the parser reports every token that follows: the first report is kept. */
 const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]): readonly T[] =>
@@ -77,27 +104,12 @@ const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]):
     ({ code }, index) => code !== 'UNEXPECTED_TOKEN' || !errors.slice(0, index).some((before) => before.code === code),
   );
 
-function parseAll(text: string): readonly YamlDocument.Parsed[] {
-  const parsed = parseAllDocuments(text, {
-    prettyErrors: false,
-    logLevel: 'silent',
-    // Scalars are kept as written; the value is read from the source text below.
-    intAsBigInt: false,
-  });
-  return Array.isArray(parsed) ? parsed : [];
-}
-
-function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): RawDocument | undefined {
-  const root = document.contents;
-  if (root === null) return undefined;
+/** Null when it is empty or has problems. */
+function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): Json {
   const reader = new ValueReader(document);
-  const value = reader.read(root, 0);
-  if (reader.problems.length > 0) {
-    problems.push(...reader.problems);
-    return undefined;
-  }
-  if (value === null) return undefined;
-  return { value, offset: root.range?.[0] ?? 0, placeOf: (path, part) => nodeAt(document, root, path, part) };
+  const value = reader.read(document.contents, 0);
+  problems.push(...reader.problems);
+  return reader.problems.length > 0 ? null : value;
 }
 
 /** Follows aliases and merge keys with a budget, so that a few lines cannot become gigabytes. */
