@@ -118,6 +118,24 @@ export function proveSaga<P>(kind: SagaKind, { title, facts, make }: SagaProof<P
       await expectUndone(subject, before, doneSteps);
     });
 
+  /** False: it has fewer writes. */
+  const failsAtWrite = async (nth: number): Promise<boolean> => {
+    let count = 0;
+    await withCase(async (subject) => {
+      const before = await subject.snapshot();
+      const { records } = subject;
+      const retry = records.retry.bind(records);
+      records.retry = (build) => ((count += 1) === nth ? Promise.reject(new Planned()) : retry(build));
+      const sagas = runner(subject);
+      const failure = await sagas.run(subject.saga, subject.params, context()).catch((error: unknown) => error);
+      await sagas.close();
+      if (count < nth) return;
+      expect(failure).toBeInstanceOf(Planned);
+      await expectUndone(subject, before, subject.saga.steps.length);
+    });
+    return count >= nth;
+  };
+
   describe(`the saga ${[kind, title].join(' ').trim()}`, () => {
     test('may have each of its steps run twice, and reads the parameters that this release and the one before store', () =>
       withCase(async (subject) => {
@@ -149,6 +167,11 @@ export function proveSaga<P>(kind: SagaKind, { title, facts, make }: SagaProof<P
             withSteps(saga, (step, at) => (at === index ? failingStep(undoesTwice(step), 'after') : undoesTwice(step))),
           index + 1,
         );
+    });
+
+    test('unwinds cleanly when any one write of records fails', async () => {
+      // The first write stores the intent.
+      for (let nth = 2; await failsAtWrite(nth); nth += 1);
     });
 
     test('is recovered after a crash at each point, as a release without versions left it', async () => {

@@ -5,7 +5,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import type { Records } from '../../../records/records.ts';
 import { volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
-import { moveLogs } from '../../containers/shared/move-logs.ts';
+import { moveLogs, moveLogsBack } from '../../containers/shared/move-logs.ts';
 import { ofProject } from '../../shared/project-scope.ts';
 import { moveGrants } from '../grants.ts';
 
@@ -42,12 +42,12 @@ export function renameProjectSaga(deps: Deps, check: () => void = () => {}): Sag
       {
         name: 'volumes',
         execute: ({ name, to }) => moveVolumes(deps, name, to),
-        undo: ({ name, to }) => moveVolumes(deps, to, name),
+        undo: ({ name, to }) => moveVolumesBack(deps, name, to),
       },
       {
         name: 'containers',
         execute: ({ name, to }) => moveContainers(deps, name, to),
-        undo: ({ name, to }) => moveContainers(deps, to, name),
+        undo: ({ name, to }) => moveContainersBack(deps, name, to),
       },
       {
         name: 'images',
@@ -98,14 +98,36 @@ async function moveContainers({ records, pools, runtime, logsDir }: Deps, from: 
   }
 }
 
+/** Takes back `moveContainers` with the same arguments. The last one may have moved without its record, or its record without it. */
+async function moveContainersBack({ records, pools, logsDir }: Deps, from: string, to: string): Promise<void> {
+  for (const { name } of ofProject(records.containers.list(), to))
+    await moveRecord(records, 'containers', name, inProject(name, from));
+  for (const { name, document } of ofProject(records.containers.list(), from)) {
+    const moved = inProject(name, to);
+    await pools.renameVolumeBack(document.pool, { type: 'container', name }, moved);
+    await moveLogsBack(logsDir, name, moved);
+  }
+}
+
+const volumesOf = (records: Records, project: string) =>
+  records.volumes
+    .list()
+    .map((entry) => ({ key: entry.name, ...volumeIdOf(entry.name) }))
+    .filter(({ name }) => projectOf(name) === project);
+
 async function moveVolumes({ records, pools }: Deps, from: string, to: string): Promise<void> {
-  for (const { name: key } of records.volumes.list()) {
-    const { pool, name } = volumeIdOf(key);
-    if (projectOf(name) !== from) continue;
+  for (const { key, pool, name } of volumesOf(records, from)) {
     const moved = inProject(name, to);
     await pools.renameVolume(pool, { type: 'custom', name }, moved);
     await moveRecord(records, 'volumes', key, volumeKey({ pool, name: moved }));
   }
+}
+
+async function moveVolumesBack({ records, pools }: Deps, from: string, to: string): Promise<void> {
+  for (const { key, pool, name } of volumesOf(records, to))
+    await moveRecord(records, 'volumes', key, volumeKey({ pool, name: inProject(name, from) }));
+  for (const { pool, name } of volumesOf(records, from))
+    await pools.renameVolumeBack(pool, { type: 'custom', name }, inProject(name, to));
 }
 
 /** Their files are shared by all projects that have them. */
