@@ -25,6 +25,8 @@ export interface PoolsDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log
 
 type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
 
+type Place = readonly [pool: string, volume: VolumeRef];
+
 /** Max entries of one incoming part: each costs memory while it is checked. */
 const maxEntries = 4_000_000;
 
@@ -97,6 +99,21 @@ export class Pools {
     const [isHere, isThere] = [await driver.hasVolume(pool, volume), await driver.hasVolume(pool, renamed)];
     if (isHere === isThere) return;
     await driver.renameVolume(pool, renamed, volume.name);
+  }
+
+  /** Whether the original of a move is being removed, or is gone. Its copy is complete then, and only a complete one may replace it. */
+  async hasLeft(from: Place, to: Place, snapshots: readonly string[]): Promise<boolean> {
+    const has = ([poolOf, volume]: Place): Promise<boolean> => {
+      const { driver, pool } = this.use(poolOf);
+      return driver.hasVolume(pool, volume);
+    };
+    const hasAll = async ([poolOf, volume]: Place): Promise<boolean> => {
+      const { driver, pool } = this.use(poolOf);
+      const names = await driver.listSnapshots(pool, volume);
+      return snapshots.every((name) => names.includes(name));
+    };
+    if (!(await has(from))) return true;
+    return !(await hasAll(from)) && (await has(to)) && (await hasAll(to));
   }
 
   async renameSnapshot(poolOf: string, snapshot: SnapshotRef, newName: string): Promise<void> {

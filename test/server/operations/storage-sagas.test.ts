@@ -1,9 +1,10 @@
-// A custom volume in another pool: its record, files, snapshots and the devices that name it.
+// Moves to another pool: records, files, snapshots and the devices that name a volume, also when the deletion of the original fails.
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
+import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
 import { storageWorld, volumeMove } from '../../support/sagas/storage-proofs.ts';
 
 test('A moved volume has its snapshots in the new pool, is gone from the old one, and devices name its new place', async () => {
@@ -21,3 +22,36 @@ test('A moved volume has its snapshots in the new pool, is gone from the old one
   expect(await pools.listVolumes('p')).toEqual([{ type: 'container', name: 'c' }]);
   expect(records.sagas.size).toBe(0);
 });
+
+test.each(['custom', 'container'] as const)(
+  'A move of a %s volume whose original is deleted in part is finished: the copy has the only snapshots',
+  async (type) => {
+    const at = await storageWorld();
+    onTestFinished(() => at.cleanUp());
+    const table = {
+      'volume-move': moveVolumeSaga(at),
+      'container-move': moveContainerSaga({ ...at, logsDir: at.backupsDir }),
+    };
+    const sagas = new Sagas({ records: at.records, clock: systemClock(), log: silentLog, table });
+    const original = at.pools.deleteVolume.bind(at.pools);
+    let failures = 0;
+    at.pools.deleteVolume = async (poolOf, volume) => {
+      if (poolOf !== 'p' || (failures += 1) > 1) return original(poolOf, volume);
+      const { driver, pool } = at.pools.use(poolOf);
+      await driver.deleteSnapshot(pool, { volume, snapshot: 's' });
+      throw new Error('the volume is busy');
+    };
+    const places = { from: { name: 'c', pool: 'p' }, to: { name: 'w', pool: 'q' }, snapshots: ['s'] };
+    const moving =
+      type === 'custom' ? sagas.run(table['volume-move'], volumeMove) : sagas.run(table['container-move'], places);
+    await expect(moving).rejects.toThrow('the volume is busy');
+    await (type === 'custom' ? sagas.finishUndo('volumes', 'p/v') : sagas.finishUndo('containers', 'c'));
+    const { driver, pool } = at.pools.use('q');
+    expect(await driver.listSnapshots(pool, { type, name: 'w' })).toEqual(['s']);
+    expect([at.records.volumes.has('q/w'), at.records.containers.has('w')]).toEqual([
+      type === 'custom',
+      type === 'container',
+    ]);
+    expect(at.records.sagas.size).toBe(0);
+  },
+);

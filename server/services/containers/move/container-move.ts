@@ -34,15 +34,13 @@ export interface MoveParams extends ContainerMovePlan {
 
 export const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
 
-/** The copy is complete before the original is deleted; after that, recovery can only go forward. */
+/** The copy is complete before the deletion of the original begins; after that, recovery can only go forward. */
 export function moveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
 ): Saga<MoveParams> {
   const { records, pools } = deps;
-  const has = (location: ContainerLocation): Promise<boolean> => {
-    const { driver, pool } = pools.use(location.pool);
-    return driver.hasVolume(pool, volumeOf(location));
-  };
+  const hasLeft = ({ from, to, snapshots }: MoveParams): Promise<boolean> =>
+    pools.hasLeft([from.pool, volumeOf(from)], [to.pool, volumeOf(to)], snapshots);
   return {
     kind: 'container-move',
     onRestart: 'finish',
@@ -56,8 +54,9 @@ export function moveContainerSaga(
     steps: [
       {
         name: 'copy',
-        async execute({ from, to, snapshots }, { signal }) {
-          if (!(await has(from))) return;
+        async execute(params, { signal }) {
+          if (await hasLeft(params)) return;
+          const { from, to, snapshots } = params;
           const source = { container: from.name, pool: from.pool };
           const files = copyVolumeSource(pools, source, to.pool);
           const document = moved(records, from, to);
@@ -67,8 +66,9 @@ export function moveContainerSaga(
           const moving = snapshotsOf(records, document.uuid).filter(({ name }) => snapshots.includes(name));
           await copySnapshotFiles(deps, source, to, moving, signal);
         },
-        async undo({ from, to }) {
-          if (!(await has(from)))
+        async undo(params) {
+          const { from, to } = params;
+          if (await hasLeft(params))
             throw new Error(`The container ${from.name} has moved to the pool ${to.pool} already`);
           await pools.deleteVolume(to.pool, volumeOf(to));
         },
