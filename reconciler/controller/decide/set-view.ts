@@ -11,6 +11,8 @@ const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifte
 
 export interface HostOfSet extends GatedHost, WaitingHost {
   readonly status: SetHostStatus;
+  /** True if it is synced to this revision. */
+  has(revision: string | undefined): boolean;
   /** When changes are next allowed; undefined: now. */
   readonly nextOpenMs: number | undefined;
 }
@@ -33,8 +35,12 @@ export function statusOfSet(facts: SetFacts): SetStatus {
   const { config, state, hosts: on, suspensions, problems, message, approvals, isStopped } = facts;
   const { current, pin } = state;
   const hosts = on.map(({ status }) => status);
-  const worst = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
-  const status = isStopped === true && (worst === 'synced' || worst === 'unknown') ? 'failed' : worst;
+  const revision = pin?.revision ?? current?.revision;
+  // Hosts that wait for their batch are in sync with what they had before.
+  const isBehind = on.some((host) => !host.has(revision) && (pin?.hosts?.includes(host.name) ?? true));
+  const found = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
+  const worst = found === 'synced' && isBehind ? 'syncing' : found;
+  const status = isStopped === true && (found === 'synced' || found === 'unknown') ? 'failed' : worst;
   const opens = on.flatMap(({ nextOpenMs }) => nextOpenMs ?? []);
   const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
   const broken =
@@ -43,7 +49,6 @@ export function statusOfSet(facts: SetFacts): SetStatus {
     config.isLeaving === true
       ? `The generator ${config.generator ?? ''} makes it no more: what it owns is deleted, then it ends.`
       : undefined;
-  const revision = pin?.revision ?? current?.revision;
   const gate = gateOf(revision, on);
   const approvalGate = approvalGateOf(waitingPlans(revision, on), facts.planOf);
   const waits = approvalGate && hosts.find(({ host }) => host === approvalGate.hosts[0]?.host)?.error;

@@ -204,8 +204,16 @@ test('metrics promote a revision to the next batch, or stop it and roll it back'
     expect(set().message).toContain('the check errors does not hold');
   }
   value = '0.001';
+  const early: SetStatus[] = [];
+  world.hub.subscribe((event) => {
+    if (event.type !== 'set' || event.set.name !== 'web' || event.set.status !== 'synced') return;
+    const { hosts, revision } = event.set;
+    if (hosts.some(({ appliedRevision }) => appliedRevision !== revision)) early.push(event.set);
+  });
   await world.write('web.yaml', profileText('web', { 'user.note': 'good' }));
   await until(async () => (await notes()).join() === 'good,good,good', waitMs);
+  await hasStatus(world, 'web', 'synced');
+  expect(early).toEqual([]);
 });
 
 test('a failed check without rollback stops the rollout until someone requests a sync', async () => {
