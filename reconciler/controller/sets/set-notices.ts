@@ -37,9 +37,9 @@ export class SetNotices {
     });
   }
 
-  /** Reports each new status once, and a good one only after another one. */
+  /** Reports each new status of a revision once, and a good one only after another one. */
   status({ status, revision, message, pruneGate, approvalGate }: SetStatus): void {
-    const next = approvalGate?.plan ?? (pruneGate === undefined ? status : `gate ${pruneGate.revision}`);
+    const next = approvalGate?.plan ?? `${pruneGate === undefined ? status : 'gate'} ${revision ?? ''}`;
     if (status === 'syncing' || next === this.#last) return;
     const before = this.#last;
     this.#last = next;

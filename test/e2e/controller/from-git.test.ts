@@ -86,13 +86,13 @@ test('a signed webhook brings a commit to the host, and the commit gets its stat
   await until(async () => (await world.profile(1, 'web'))?.['user.note'] === 'two', waitMs);
   await until(() => world.engine.overview().sets[0]?.revision === commit, waitMs);
   expect(world.engine.overview().sources[0]).toMatchObject({ name: 'site', kind: 'git', revision: commit });
+  const has = (state: string, of: string): boolean =>
+    statuses.some((one) => one.path === `/repos/team/site/statuses/${of}` && one.state === state);
+  await until(() => has('success', commit), waitMs);
 
   const broken = repository.commit({ 'web/a.yaml': 'kind: profile\nname: [\n' });
   expect(await hook()).toBe(202);
-  await until(
-    () => statuses.some(({ path, state }) => path === `/repos/team/site/statuses/${broken}` && state === 'failure'),
-    waitMs,
-  );
+  await until(() => has('failure', broken), waitMs);
   expect(await world.profile(1, 'web')).toMatchObject({ 'user.note': 'two' });
 });
 
