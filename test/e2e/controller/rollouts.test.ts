@@ -76,6 +76,16 @@ describe('a rollout', () => {
     expect(world.engine.drift('web')).toEqual([]);
   });
 
+  test('goes on past a host with drift that is only reported', async () => {
+    await opened(2, simpleConfig('mode: report, rollout: { batches: 1 }'));
+    await world.meddle(1, 'web', { 'user.other': 'x', 'user.note': 'mine' });
+    await hasStatus(world, 'web', 'drifted');
+    await world.write('a.yaml', noteText('b'));
+    await have(['mine', 'b']);
+    await until(() => newest()?.outcome === 'done', waitMs);
+    expect(set().status).toBe('drifted');
+  });
+
   test('stops after the canary outside the window of its set, and continues when the window opens', async () => {
     const hour = (new Date().getUTCHours() + 6) % 24;
     const closed = `windows: { allow: [{ cron: "0 ${hour} * * *", duration: 1h }] }`;

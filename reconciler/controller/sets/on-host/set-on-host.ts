@@ -86,8 +86,9 @@ export class SetOnHost {
     return this.#target !== undefined && this.#reconciler.attempts.tried === nameOf(this.#target);
   }
 
+  /** Drift that is only reported, or left alone for now, belongs to no revision. */
   get isSynced(): boolean {
-    return this.isTried && this.#display.state.status === 'synced';
+    return this.isTried && ['synced', 'drifted'].includes(this.#display.state.status);
   }
 
   get isFailed(): boolean {
