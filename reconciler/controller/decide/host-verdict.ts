@@ -25,6 +25,8 @@ export interface HostFacts {
   /** The part that a second person must approve first; undefined: none. */
   readonly awaitsApproval: string | undefined;
   readonly hasReportedDrift: boolean;
+  /** The object that is left alone for now, and why; undefined: none. */
+  readonly resting?: string | undefined;
   /** Time until disruptive changes are allowed. 0: now. Infinity: never. */
   readonly calmMs: number;
   /** Time until any change is allowed. */
@@ -64,6 +66,7 @@ export function verdictOn(facts: HostFacts): Verdict {
   const canApply = steps > 0 && (refusals.length === 0 || allowsPartial);
   if (canApply) return hindranceOf(facts) ?? { kind: 'apply' };
   if (refusals.length > 0) return neededSets(facts) ?? refused(facts);
+  if (facts.resting !== undefined) return { kind: 'settled', status: 'drifted', why: facts.resting };
   return { kind: 'settled', status: facts.hasReportedDrift ? 'drifted' : 'synced' };
 }
 

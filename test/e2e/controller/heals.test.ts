@@ -48,6 +48,20 @@ describe('one set on two hosts', () => {
     expect(history[2]?.revision).toBe(world.engine.history('web').at(-1)?.revision);
   });
 
+  test('shows what is left alone for a while, since something keeps changing it back, as drifted', async () => {
+    const rests = (): boolean =>
+      world.hub.lines({ level: 'warn' }).some(({ message }) => /keeps changing/.test(message));
+    for (let note = 0; !rests(); note += 1) {
+      await world.meddle(2, 'web', { 'user.note': String(note) });
+      await until(async () => rests() || (await world.profile(2, 'web'))?.['user.note'] === 'a', waitMs);
+    }
+    const onHost = () => world.engine.overview().sets[0]?.hosts[1];
+    await until(() => onHost()?.status === 'drifted', waitMs);
+    expect(onHost()).toMatchObject({ error: expect.stringContaining('keeps changing'), objects: { drifted: 1 } });
+    await hasStatus(world, 'web', 'synced');
+    expect(await world.profile(2, 'web')).toMatchObject({ 'user.note': 'a' });
+  });
+
   test('keeps healing with the last good manifests while the newest are broken', async () => {
     await world.write('a.yaml', 'kind: profile\nname: [\n');
     await until(() => (world.engine.overview().sets[0]?.problems.length ?? 0) > 0, waitMs);

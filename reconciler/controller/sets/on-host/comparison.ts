@@ -88,15 +88,10 @@ export class Comparison {
     this.judged = { ...judged, drift: withSuspended(judged.drift, this.suspendedDrift, isWhole) };
   }
 
-  /** Drift that is only reported or ignored holds parts of the plan back. */
-  get isHeld(): boolean {
-    const { objects, paths } = this.judged.held;
-    return objects.size + paths.size > 0;
-  }
-
   /** The plan that may be carried out. `resting`: objects that are left alone for now. */
   allowed(resting: Objects): MadePlan {
-    return this.isHeld || resting.size > 0 ? this.#plan(this.judged.held, { objects: resting }) : this.whole;
+    const { held } = this.judged;
+    return isNothing(held) && resting.size === 0 ? this.whole : this.#plan(held, { objects: resting });
   }
 
   /** The steps that somebody must approve, including those that wait for the window of disruptive changes. */

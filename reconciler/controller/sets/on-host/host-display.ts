@@ -70,16 +70,16 @@ export class HostDisplay {
     this.#board.forgetNeeds();
   }
 
-  /** `made`: the plan that may be carried out. `failed`: why objects failed in the last run, by address. */
-  show(compared: Comparison, made: MadePlan, failed: ReadonlyMap<string, string>, state: HostState): void {
-    const { target, judged, suspended, suspendedDrift, calmMs, isHeld, whole } = compared;
+  /** `failed`: why objects failed in the last run, by address. */
+  show(compared: Comparison, failed: ReadonlyMap<string, string>, state: HostState): void {
+    const { target, judged, suspended, suspendedDrift, calmMs, whole } = compared;
     this.state = state;
-    this.#made = isHeld ? whole : made;
-    this.#heldByGate = calmMs > 0 ? [] : heldByGate(this.#made.plan);
+    this.#made = whole;
+    this.#heldByGate = calmMs > 0 ? [] : heldByGate(whole.plan);
     const { changed, gone } = this.#board.show({
       set: this.#set,
       host: this.#host,
-      plan: this.#made.plan,
+      plan: whole.plan,
       documents: target.loaded.loaded.documents,
       suspended,
       failed,

@@ -90,10 +90,10 @@ export class HostReconciler {
     const resting = this.#contested.restingIn(compared.whole);
     const made = compared.allowed(resting);
     const steps = this.#toApprove(compared, made, resting);
-    const verdict = verdictOn(this.#factsOf(compared, made, steps));
+    const verdict = verdictOn(this.#factsOf(compared, made, steps, resting));
     const isForApproval = verdict.kind === 'hindered' && verdict.isForApproval === true;
     display.awaitsApproval = isForApproval ? { revision: target.revision, steps } : undefined;
-    const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
+    const show = (state: HostState): void => display.show(compared, this.attempts.failed, state);
     if (verdict.kind === 'settled' && isNew && !(await this.#isFollowed(target, show, signal))) return;
     this.#applyVerdict(verdict, target);
     const isAsBefore = verdict.kind === 'hindered' && verdict.isRetry === true && display.state.isLocked === true;
@@ -152,7 +152,12 @@ export class HostReconciler {
     });
   }
 
-  #factsOf(compared: Comparison, made: MadePlan, steps: readonly AskedStep[]): Parameters<typeof verdictOn>[0] {
+  #factsOf(
+    compared: Comparison,
+    made: MadePlan,
+    steps: readonly AskedStep[],
+    resting: RestingObjects,
+  ): Parameters<typeof verdictOn>[0] {
     const { config, nowMs, display } = this.#deps;
     const now = nowMs();
     return {
@@ -165,6 +170,7 @@ export class HostReconciler {
       waitsForOther: compared.waitsForOther(made),
       awaitsApproval: steps.length === 0 ? undefined : approvalText(steps, config.name),
       hasReportedDrift: compared.judged.reported.size > 0,
+      resting: [...resting].map(([address, why]) => `${address}: ${why}`)[0],
       calmMs: compared.calmMs,
       closedMs: () => opensInMs(config.windows, now),
       waitsFor: () => this.#neededFor(compared.target),
