@@ -53,8 +53,8 @@ export interface SetState {
   /** Newest first, without `current`. */
   readonly earlier: readonly KnownRevision[];
   /** The revision whose rollout was stopped and rolled back. */
-  readonly withdrawn?: string;
-  readonly pin?: Pin;
+  readonly withdrawn?: string | undefined;
+  readonly pin?: Pin | undefined;
   /** Lets one revision delete more than the limit; the next revision ends it. */
   readonly pruneApproval?: PruneApproval | undefined;
   /** Who asked for a sync to the current revision, or ended a rollback; the next revision clears it. */

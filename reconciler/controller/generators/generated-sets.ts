@@ -9,7 +9,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import { ringOf } from '../config/check-names.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from '../config/config.ts';
 import type { Entry, GeneratorConfig, PullRequestsConfig } from '../config/generator-schema.ts';
-import { readState, StateFile } from '../sets/state-file.ts';
+import { readState, StateFile, undone } from '../sets/state-file.ts';
 import { decideLeaving, type MadeSet } from './decide-leaving.ts';
 import { entriesOfHosts, expand, type SetOfEntry } from './expand.ts';
 import { findDirectories } from './find-directories.ts';
@@ -102,8 +102,12 @@ export class GeneratedSets {
   }
 
   async #change(part: Partial<Stored>): Promise<void> {
-    this.#state = { ...this.#state, ...part };
-    await this.#store.write(this.#state);
+    const before = this.#state;
+    this.#state = { ...before, ...part };
+    await this.#store.write(this.#state).catch((error: unknown) => {
+      this.#state = undone(this.#state, before, part);
+      throw error;
+    });
   }
 }
 

@@ -18,7 +18,7 @@ export interface SetRevisionsDeps {
   readonly source: Source;
   readonly stored: StoredSet;
   readonly hosts: readonly SetOnHost[];
-  readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
+  readonly rollouts: Pick<Rollouts, 'start' | 'stop' | 'isStopped'>;
   /** False while another controller is the active one; this one then takes no revision. */
   readonly isActive: () => boolean;
   /** Seals the digests that are compared with the stored ones. */
@@ -46,8 +46,6 @@ export class SetRevisions {
   readonly #deps: SetRevisionsDeps;
   #problems: readonly string[] = [];
   #offered: string | undefined;
-  /** A revision that could not be stored as the current one. */
-  #unstored: string | undefined;
   /** The newest revision of its source; taken when a rollback ends. */
   #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
@@ -160,7 +158,7 @@ export class SetRevisions {
     this.#newest = next;
     if (state.pin !== undefined) return;
     const isGiven = this.#deps.hosts.every(({ target }) => target !== undefined);
-    if (next.revision === state.current?.revision && isGiven && next.revision !== this.#unstored) {
+    if (next.revision === state.current?.revision && isGiven) {
       // A source that went back to the revision in force: nothing is refused any more.
       this.#problems = [];
       return;
@@ -184,22 +182,10 @@ export class SetRevisions {
     this.#problems = [];
     // No further host gets the old revision.
     this.#deps.rollouts.stop(newerCame);
-    await this.#store(next);
+    await this.#storeOrGoOn(this.#deps.stored.advance(next), start.by, signal);
     const { message } = next;
     this.#fromVault = loaded.fromVault ?? new Map();
     this.#deps.rollouts.start(next.revision, loaded, { ...start, ...(message === undefined ? {} : { message }) });
-  }
-
-  /** A failure is thrown; the next check of the source offers the revision again. */
-  async #store(next: KnownRevision): Promise<void> {
-    try {
-      await this.#deps.stored.advance(next);
-      this.#unstored = undefined;
-    } catch (error) {
-      this.#unstored = next.revision;
-      this.#offered = undefined;
-      throw error;
-    }
   }
 
   #refuse({ revision }: KnownRevision, problems: readonly string[]): void {
@@ -253,12 +239,9 @@ export class SetRevisions {
       const since = new Date(nowMs()).toISOString();
       const on = hosts === undefined ? {} : { hosts };
       rollouts.stop(newerCame);
+      const pin = { revision: wanted, reason, by, since, ...on };
+      await this.#storeOrGoOn(stored.change({ pruneApproval: undefined, askers: [], pin }), by, signal);
       this.#fromVault = loaded.fromVault ?? new Map();
-      await stored.change({
-        pruneApproval: undefined,
-        askers: [],
-        pin: { revision: wanted, reason, by, since, ...on },
-      });
       const start: StartPart = { kind: 'rollback', reason: `rollback: ${reason}`, by };
       return { revision: wanted, run: rollouts.start(wanted, loaded, start, hosts) };
     });
@@ -266,11 +249,11 @@ export class SetRevisions {
 
   /** Ends a rollback: the newest revision that was not withdrawn is in force again. Returns false when there was no rollback. */
   async unpin(by: string, signal: AbortSignal): Promise<boolean> {
-    const { stored } = this.#deps;
+    const { stored, rollouts } = this.#deps;
     const { pin, current, withdrawn } = stored.state;
     if (pin === undefined) return false;
-    this.#deps.rollouts.stop(newerCame);
-    await stored.unpin();
+    rollouts.stop(newerCame);
+    await this.#storeOrGoOn(stored.unpin(), by, signal);
     const start: StartPart = { kind: 'sync', reason: 'resume', by };
     // The source has nothing newer than the revision that was withdrawn.
     const isWithdrawn = withdrawn !== undefined && (this.#newest?.revision ?? withdrawn) === withdrawn;
@@ -283,6 +266,15 @@ export class SetRevisions {
       if (isWithdrawn || this.#problems.length > 0) await this.rollOut(start, signal);
     }
     return true;
+  }
+
+  /** When a change cannot be stored, the rollout that was stopped for it begins again, and the next check offers the revision again. */
+  async #storeOrGoOn(storing: Promise<void>, by: string, signal: AbortSignal): Promise<void> {
+    await storing.catch((error: unknown) => {
+      this.#offered = undefined;
+      if (!this.#deps.rollouts.isStopped) void this.rollOut({ kind: 'resync', reason: 'not stored', by }, signal);
+      throw error;
+    });
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

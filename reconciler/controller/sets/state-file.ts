@@ -33,6 +33,12 @@ export async function createOnce(file: string, text: string): Promise<boolean> {
   }
 }
 
+/** `state` without a change of `before` that could not be stored; later changes stay. */
+export function undone<T extends object>(state: T, before: T, part: Partial<T>): T {
+  const keys = (Object.keys(part) as (keyof T)[]).filter((key) => state[key] === part[key]);
+  return { ...state, ...Object.fromEntries(keys.map((key) => [key, before[key]])) };
+}
+
 /** Writes one value after the other; the newest one wins. */
 export class StateFile {
   readonly #file: string;
@@ -141,7 +147,10 @@ export class RecordLog<T extends RecordLine> {
     const lines = isLong ? [...this.#records.values()] : [line];
     const text = (this.#isCut ? '\n' : '') + lines.map((one) => `${JSON.stringify(one)}\n`).join('');
     this.#isCut = false;
-    this.#writing = this.#writing.then(() => this.#store(text, isLong)).catch(() => undefined);
+    this.#writing = this.#writing
+      .then(() => this.#store(text, isLong))
+      // The file misses records now, or ends with a part of one: the next write replaces it as a whole.
+      .catch(() => void (this.#written = Infinity));
   }
 
   async flush(): Promise<void> {

@@ -5,7 +5,7 @@ import { standardKept } from '../config/config.ts';
 import { ControllerError } from '../controller.ts';
 import { sealedState, type DigestSeal, type KnownRevision, type SetState } from '../decide/set-state.ts';
 import { short } from '../decide/short-revision.ts';
-import { readState, StateFile } from './state-file.ts';
+import { readState, StateFile, undone } from './state-file.ts';
 
 const empty: SetState = { earlier: [], hosts: {}, given: {} };
 
@@ -119,9 +119,14 @@ export class StoredSet {
     await this.change({ given: { ...this.#state.given, ...news } });
   }
 
+  /** A change that cannot be stored does not count. */
   async change(part: Partial<SetState>): Promise<void> {
-    this.#state = { ...this.#state, ...part };
-    await this.#store.write(this.#state);
+    const before = this.#state;
+    this.#state = { ...before, ...part };
+    await this.#store.write(this.#state).catch((error: unknown) => {
+      this.#state = undone(this.#state, before, part);
+      throw error;
+    });
   }
 
   /** Makes a revision the current one. */
@@ -129,11 +134,10 @@ export class StoredSet {
     const { current, earlier } = this.#state;
     const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
     const older = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#max);
-    const { withdrawn: _withdrawn, pruneApproval: _pruneApproval, ...others } = this.#state;
-    const { askers: _askers, ...rest } = others;
     const isGood = [current, ...earlier].some((one) => one?.revision === next.revision && one.isGood === true);
-    this.#state = { ...rest, current: { ...next, ...(isGood ? { isGood } : {}) }, earlier: older };
-    await this.#store.write(this.#state);
+    const taken = { ...next, ...(isGood ? { isGood } : {}) };
+    const ended = { withdrawn: undefined, pruneApproval: undefined, askers: [] };
+    await this.change({ ...ended, current: taken, earlier: older });
   }
 
   /** A rollout of the revision succeeded. */
@@ -155,8 +159,6 @@ export class StoredSet {
   }
 
   async unpin(): Promise<void> {
-    const { pin: _pin, pruneApproval: _pruneApproval, askers: _askers, ...rest } = this.#state;
-    this.#state = rest;
-    await this.#store.write(this.#state);
+    await this.change({ pin: undefined, pruneApproval: undefined, askers: [] });
   }
 }

@@ -38,7 +38,7 @@ async function begun() {
     source: { checkout } as unknown as Source,
     stored,
     hosts,
-    rollouts: { start, stop: () => {} },
+    rollouts: { start, stop: () => {}, isStopped: false },
     isActive: () => true,
     seal: sealWith('k'.repeat(43)),
     onRefused: (revision) => void refused.push(revision),
@@ -63,17 +63,18 @@ test('a source that goes back from a broken revision to the one in force has no 
 });
 
 test('a revision whose state cannot be stored is taken as soon as it can', async () => {
-  const { folder, stored, started, offer } = await begun();
+  const { folder, revisions, stored, started, offer } = await begun();
   await offer('r0');
   const obstacle = join(folder, 'sets/web/state.json.new');
   await mkdir(obstacle);
   await expect(offer('r1')).rejects.toThrow('EISDIR');
   await expect(offer('r1')).rejects.toThrow('EISDIR');
-  expect(started).toEqual(['r0']);
+  await revisions.idle();
+  expect([stored.wanted, started]).toEqual(['r0', ['r0', 'r0', 'r0']]);
   await rmdir(obstacle);
   await offer('r1');
   await offer('r1');
-  expect([started, stored.wanted]).toEqual([['r0', 'r1'], 'r1']);
+  expect([started, stored.wanted]).toEqual([['r0', 'r0', 'r0', 'r1'], 'r1']);
 });
 
 test('the end of a rollback brings back the revision in force when the newest one is broken', async () => {
@@ -112,4 +113,26 @@ test('a revision that comes while a rollback is read waits for the end of the ro
   expect([started, stored.wanted]).toEqual([['r0', 'r1', 'r0'], 'r0']);
   await revisions.unpin('ann', signal);
   expect([started, stored.wanted]).toEqual([['r0', 'r1', 'r0', 'r2'], 'r2']);
+});
+
+test('a rollback that cannot be stored holds nothing, and the revision in force is rolled out again', async () => {
+  const { folder, revisions, stored, started, offer } = await begun();
+  const { signal } = new AbortController();
+  await offer('r0');
+  await offer('r1');
+  const obstacle = join(folder, 'sets/web/state.json.new');
+  await mkdir(obstacle);
+  const order = { revision: 'r0', reason: 'trouble', by: 'ann' };
+  await expect(revisions.rollback(order, signal)).rejects.toThrow('EISDIR');
+  await revisions.idle();
+  expect([stored.state.pin, started]).toEqual([undefined, ['r0', 'r1', 'r1']]);
+  await rmdir(obstacle);
+  await revisions.rollback(order, signal);
+  await mkdir(obstacle);
+  await expect(revisions.unpin('ann', signal)).rejects.toThrow('EISDIR');
+  await revisions.idle();
+  expect([stored.wanted, started]).toEqual(['r0', ['r0', 'r1', 'r1', 'r0', 'r0']]);
+  await rmdir(obstacle);
+  await revisions.unpin('ann', signal);
+  expect([stored.wanted, started.at(-1)]).toEqual(['r1', 'r1']);
 });

@@ -1,5 +1,5 @@
 // The state files of the controller after killed processes and concurrent changes.
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import {
@@ -11,6 +11,7 @@ import {
 import { pathsText } from '../../../reconciler/controller/decide/suspended-drift.ts';
 import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
 import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
+import { GeneratedSets } from '../../../reconciler/controller/generators/generated-sets.ts';
 import { Asked } from '../../../reconciler/controller/sets/asked.ts';
 import type { AskedNote } from '../../../reconciler/controller/hosts/asked-notes.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -33,6 +34,40 @@ test('a record after a truncated one is not lost', async () => {
   await third.load();
   expect(third.list(10).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
   expect((await readFile(file, 'utf8')).endsWith('{"id":"d"}\n')).toBe(true);
+});
+
+test('records that could not be written are written with the next one', async () => {
+  const file = join(folder, 'log');
+  const first = new RecordLog<{ readonly id: string }>(file, 10);
+  await mkdir(file);
+  first.put({ id: 'a' });
+  first.put({ id: 'b' });
+  await first.flush();
+  await rmdir(file);
+  first.put({ id: 'c' });
+  await first.flush();
+  const second = new RecordLog<{ readonly id: string }>(file, 10);
+  await second.load();
+  expect(second.list(10).map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+});
+
+test('an approval that could not be stored does not count', async () => {
+  const stored = new StoredSet(folder, 'web');
+  await stored.change({ unchecked: 'r1' });
+  await mkdir(join(folder, 'sets/web/state.json.new'));
+  const pruneApproval = { revision: 'r1', by: 'ann', reason: 'old', at: '' };
+  await expect(stored.change({ pruneApproval, unchecked: 'r2' })).rejects.toThrow('EISDIR');
+  expect([stored.state.pruneApproval, stored.state.unchecked]).toEqual([undefined, 'r1']);
+});
+
+test('what a generator found is news until it is stored', async () => {
+  const generated = new GeneratedSets(folder);
+  await mkdir(join(folder, 'generators.json.new'));
+  const entries = [{ number: '1' }];
+  await expect(generated.take('requests', {}, entries)).rejects.toThrow('EISDIR');
+  await rmdir(join(folder, 'generators.json.new'));
+  expect(await generated.take('requests', {}, entries)).toBe(true);
+  expect(await generated.take('requests', {}, entries)).toBe(false);
 });
 
 test('a removed record stays removed for the next process', async () => {
