@@ -54,7 +54,8 @@ export class ManagedSet {
     await this.#parts.stored.renew().catch((error: unknown) => this.#parts.logNotStored(error));
     this.#parts.records.runs.closeOpen(this.#deps.nowMs());
     this.#parts.hosts.restoreDrift();
-    if (!isOther && this.hosts.every(({ target }) => target !== undefined)) return;
+    if (!isOther && this.hosts.every(({ target }) => target !== undefined))
+      return this.#parts.revisions.catchUp(signal);
     await this.#parts.revisions.begin({ kind: 'resync', reason: 'restart', by: this.#parts.self }, signal);
   }
 

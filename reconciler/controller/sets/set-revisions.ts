@@ -74,6 +74,11 @@ export class SetRevisions {
   async begin(start: StartPart, signal: AbortSignal): Promise<void> {
     this.#offered = undefined;
     await this.rollOut(start, signal);
+    await this.catchUp(signal);
+  }
+
+  /** Takes what the source offered while another controller was active. */
+  async catchUp(signal: AbortSignal): Promise<void> {
     if (this.#newest !== undefined) await this.#consider(this.#newest, signal);
   }
 
@@ -249,9 +254,10 @@ export class SetRevisions {
 
   /** Ends a rollback: the newest revision that was not withdrawn is in force again. Returns false when there was no rollback. */
   async unpin(by: string, signal: AbortSignal): Promise<boolean> {
-    const { stored, rollouts } = this.#deps;
+    const { stored, rollouts, isActive } = this.#deps;
     const { pin, current, withdrawn } = stored.state;
     if (pin === undefined) return false;
+    if (!isActive()) throw new ControllerError('unavailable', 'this controller is not active now: try again later');
     rollouts.stop(newerCame);
     await this.#storeOrGoOn(stored.unpin(), by, signal);
     const start: StartPart = { kind: 'sync', reason: 'resume', by };
@@ -260,7 +266,7 @@ export class SetRevisions {
     // `current` is still the revision before the rollback.
     const next = this.#newest ?? current;
     this.#offered = isWithdrawn ? this.#newest?.revision : next?.revision;
-    if (next !== undefined && this.#deps.isActive()) {
+    if (next !== undefined) {
       if (!isWithdrawn) await this.#inTurn(() => this.#take(next, start, signal));
       // A refused revision leaves the one before the rollback in force.
       if (isWithdrawn || this.#problems.length > 0) await this.rollOut(start, signal);

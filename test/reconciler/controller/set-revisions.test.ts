@@ -12,7 +12,7 @@ import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import type { Source } from '../../../reconciler/controller/sources/source.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-async function begun() {
+async function begun(isActive = () => true) {
   const folder = tempFolder('gantry-revisions-');
   const stored = new StoredSet(folder, 'web', { seal: sealWith('k'.repeat(43)) });
   await stored.load();
@@ -39,7 +39,7 @@ async function begun() {
     stored,
     hosts,
     rollouts: { start, stop: () => {}, isStopped: false },
-    isActive: () => true,
+    isActive,
     seal: sealWith('k'.repeat(43)),
     onRefused: (revision) => void refused.push(revision),
     onError: () => {},
@@ -135,4 +135,29 @@ test('a rollback that cannot be stored holds nothing, and the revision in force 
   await rmdir(obstacle);
   await revisions.unpin('ann', signal);
   expect([stored.wanted, started.at(-1)]).toEqual(['r1', 'r1']);
+});
+
+test('a controller that is not active ends no rollback', async () => {
+  let isActive = true;
+  const { revisions, stored, started, offer } = await begun(() => isActive);
+  const { signal } = new AbortController();
+  await offer('r0');
+  await offer('r1');
+  await revisions.rollback({ revision: 'r0', reason: 'trouble', by: 'ann' }, signal);
+  isActive = false;
+  await revisions.unpin('ann', signal).catch(() => undefined);
+  isActive = true;
+  await offer('r1');
+  const isHeld = stored.state.pin !== undefined;
+  expect([isHeld, started.at(-1)]).toEqual([true, 'r0']);
+});
+
+test('a revision that came while another controller was active is taken before hosts are compared again', async () => {
+  let isActive = true;
+  const { revisions, started, offer } = await begun(() => isActive);
+  await offer('r0');
+  isActive = false;
+  await offer('r1');
+  await revisions.catchUp(new AbortController().signal);
+  expect(started).toEqual(['r0', 'r1']);
 });
