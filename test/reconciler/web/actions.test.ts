@@ -259,6 +259,15 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await page.getByLabel('Reason').inputValue()).toBe('a pause');
     }));
 
+  test('shows no entries of the directory that was left while the next one loads', () =>
+    visiting({ place: '#/hosts/node01/web1/files' }, async ({ page }) => {
+      await page.getByRole('link', { name: 'Download motd' }).waitFor();
+      await page.route(/files\?path=%2Fetc/, () => undefined);
+      await page.getByRole('link', { name: 'etc/' }).click();
+      await page.getByText('Loading files').waitFor({ state: 'attached' });
+      expect(await page.getByRole('link', { name: 'Download motd' }).count()).toBe(0);
+    }));
+
   test('works with the containers of a host: power, snapshots, log, files', () =>
     visiting({ place: '#/hosts/node01' }, async ({ page, server }) => {
       await button(page, 'Stop web1').click();

@@ -59,7 +59,7 @@ export function ContainerView({ host, name, part }: ContainerViewProps) {
         </>
       )}
       {part === 'log' && <LogPart container={container} />}
-      {part === 'files' && <FilesPart container={container} />}
+      {part === 'files' && <FilesPart key={place.value.query['path']} container={container} />}
     </>
   );
 }
