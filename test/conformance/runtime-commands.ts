@@ -22,6 +22,12 @@ export function commandTests(world: RuntimeWorld): void {
       [['cat', '/etc/passwd'], 0, /^root:x:0:0/],
       [['cat', '/nonexistent'], 1, ''],
       [['no-such-program'], 127, ''],
+      [
+        ['sh', '-c', 'cd "${NOWHERE:-/etc}" 2>/dev/null; command -v no-such >/dev/null 2>&1 && echo odd; pwd'],
+        0,
+        '/etc\n',
+      ],
+      [['sh', '-c', 'command -v cat >/dev/null 2>&1 && exec echo "${HOME:-/}"; echo odd'], 0, '/root\n'],
     ])('%j ends with %i', async (argv, exitCode, stdout) => {
       const result = await execIn(world.driver, 'c1', argv);
       expect(result.exitCode).toBe(exitCode);

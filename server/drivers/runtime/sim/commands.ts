@@ -69,11 +69,13 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
+export const hasCommand = (name: string): boolean => Object.hasOwn(commands, name);
+
 /** 127 for an unknown command, 126 for a file that is not executable, as in a shell. */
 export async function runSimCommand(argv: readonly string[], process: SimProcessView): Promise<number> {
   const [file = '', ...args] = argv;
   const name = posix.basename(file);
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const command = hasCommand(name) ? commands[name] : undefined;
   if (command !== undefined) return command(args, process);
   const exists = file.includes('/') && isInside(process, file);
   await process.err(exists ? `${file}: Permission denied\n` : `${file}: not found\n`);

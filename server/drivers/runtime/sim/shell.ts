@@ -1,12 +1,13 @@
 // The small shell of simulated containers: command lists, quotes, variables, and reading lines. Writes no files.
 import { posix } from 'node:path';
-import { runSimCommand, type SimProcessView } from './commands.ts';
+import { hasCommand, runSimCommand, type SimProcessView } from './commands.ts';
 
 interface Step {
   /** Runs if the previous step ended so. */
   readonly when: 'always' | 'success' | 'failure';
   readonly words: readonly string[];
-  readonly outToErr: boolean;
+  /** Absent: standard output. */
+  readonly out?: 'errors' | 'nowhere';
 }
 
 interface ShellState {
@@ -61,7 +62,11 @@ async function runScript(
     if (step.when === 'failure' && state.last === 0) continue;
     const words = step.words.map((word) => expandWord(word, parameters, state));
     const view = { ...process, cwd: state.cwd, env: state.env };
-    const out = step.outToErr ? (chunk: string | Buffer) => process.err(chunk.toString()) : process.out;
+    const outs = {
+      errors: (chunk: string | Buffer) => process.err(chunk.toString()),
+      nowhere: () => Promise.resolve(),
+    };
+    const out = step.out === undefined ? process.out : outs[step.out];
     state.last = await runStep(words, state, { ...view, out });
   }
 }
@@ -78,7 +83,16 @@ async function runStep(words: readonly string[], state: ShellState, process: She
     state.exited = true;
     return Number(args[0] ?? state.last) & 255;
   }
-  if (name === 'exec') return runStep(args, state, process);
+  if (name === 'exec') {
+    const code = await runStep(args, state, process);
+    state.exited = true;
+    return code;
+  }
+  if (name === 'command' && args[0] === '-v') {
+    if (!hasCommand(args[1] ?? '')) return 1;
+    await process.out(`${args[1]}\n`);
+    return 0;
+  }
   if (name === 'cd') {
     state.cwd = posix.resolve(state.cwd, args[0] ?? state.env['HOME'] ?? '/');
     return 0;
@@ -90,30 +104,35 @@ async function runStep(words: readonly string[], state: ShellState, process: She
   return runProgram(words, process);
 }
 
-/** Words still contain their quotes. */
+/** Words still contain their quotes. A redirection of errors is read and not followed. */
 export function parseScript(text: string): readonly Step[] {
-  const tokens = text.match(/'[^']*'|"(?:[^"\\]|\\.)*"|\\.|&&|\|\||>&2|[;\n]|[ \t]+|[^\s'"\\;&|>]+|./gs) ?? [];
+  const tokens =
+    text.match(
+      /'[^']*'|"(?:[^"\\]|\\.)*"|\\.|&&|\|\||2>\/dev\/null|2>&1|>\/dev\/null|>&2|[;\n]|[ \t]+|[^\s'"\\;&|>]+|./gs,
+    ) ?? [];
   const steps: Step[] = [];
   let words: string[] = [];
   let word: string | undefined;
   let when: Step['when'] = 'always';
-  let outToErr = false;
+  let out: Step['out'];
   const endWord = (): void => {
     if (word !== undefined) words.push(word);
     word = undefined;
   };
   const endStep = (next: Step['when']): void => {
     endWord();
-    if (words.length > 0) steps.push({ when, words, outToErr });
+    if (words.length > 0) steps.push({ when, words, ...(out !== undefined && { out }) });
     words = [];
-    outToErr = false;
+    out = undefined;
     when = next;
   };
   for (const token of tokens) {
     if (token === ';' || token === '\n') endStep('always');
     else if (token === '&&') endStep('success');
     else if (token === '||') endStep('failure');
-    else if (token === '>&2') outToErr = true;
+    else if (token === '>&2') out = 'errors';
+    else if (token === '>/dev/null') out = 'nowhere';
+    else if (token.startsWith('2>')) continue;
     else if (/^[ \t\r]+$/.test(token)) endWord();
     else word = (word ?? '') + token;
   }
@@ -128,7 +147,11 @@ function expandWord(word: string, parameters: readonly string[], state: ShellSta
       if (part.startsWith("'") && part.length > 1) return part.slice(1, -1);
       if (part.startsWith('\\')) return part.slice(1);
       const text = part.startsWith('"') && part.length > 1 ? part.slice(1, -1).replace(/\\(["\\$])/g, '$1') : part;
-      return text.replace(/\$(\?|\$|[0-9]|[A-Za-z_]\w*)/g, (_all, name: string) => variable(name, parameters, state));
+      return text.replace(
+        /\$(?:(\?|\$|[0-9]|[A-Za-z_]\w*)|\{(\w+)(?::-([^}]*))?\})/g,
+        (_all, plain: string | undefined, name = plain ?? '', otherwise = '') =>
+          variable(name, parameters, state) || otherwise,
+      );
     })
     .join('');
 }
