@@ -164,9 +164,9 @@ function sessionRoutes({
     },
     ticket: (call) => {
       const user = tickets.use(call.query.ticket ?? '');
-      if (user === undefined)
+      if (user !== undefined) begin(call, user);
+      else if (call.caller.session === undefined)
         throw new Refusal('forbidden', 'The ticket was used, or is too old: start gantry ui again');
-      begin(call, user);
       return pageThatGoesOn;
     },
   };

@@ -234,5 +234,7 @@ describe('a session', () => {
     const session = await http.ask('/api/v1/session', { headers: { cookie: cookiesOf(reply) } });
     expect(session.json()).toMatchObject({ name: 'root', role: 'operate' });
     expect((await ask(url)).status).toBe(403);
+    const again = await ask(url, { headers: { cookie: cookiesOf(reply) } });
+    expect([again.status, cookiesOf(again)]).toEqual([200, '']);
   });
 });
