@@ -77,12 +77,19 @@ test('approvals come first, then failures, hosts, sources, warnings, drift that 
   ]);
 });
 
+test('nothing is called as declared while a host does not answer', () => {
+  const [synced, offline] = [[well('web', { status: 'synced' })], { name: 'h1', status: 'offline' } as const];
+  expect(headline(synced, [offline])).toBe('1 host does not answer');
+  expect(headline(synced, [offline, offline])).toBe('2 hosts do not answer');
+  expect(headline(synced, [{ ...offline, status: 'online' }])).toBe('Everything is as declared');
+});
+
 test('objects that no manifest declares are counted apart from differences', () => {
   const onHost = (status: 'synced' | 'unknown', counts: object): SetStatus =>
     well('web', { status, hosts: [{ host: 'h1', status, objects: { ...objects, ...counts } }] });
-  expect(headline([onHost('synced', { undeclared: 1510 })])).toBe('Everything is as declared');
-  expect(headline([onHost('synced', { total: 5, undeclared: 1510 })])).toBe('2 objects are not as declared');
-  expect(headline([onHost('unknown', { total: 0, synced: 0, undeclared: 1510 })])).toBe(
+  expect(headline([onHost('synced', { undeclared: 1510 })], [])).toBe('Everything is as declared');
+  expect(headline([onHost('synced', { total: 5, undeclared: 1510 })], [])).toBe('2 objects are not as declared');
+  expect(headline([onHost('unknown', { total: 0, synced: 0, undeclared: 1510 })], [])).toBe(
     'Nothing is declared for this host',
   );
   expect(undeclaredText({ undeclared: 1510 })).toBe('1,510 not declared by a manifest');

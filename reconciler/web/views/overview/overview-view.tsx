@@ -39,7 +39,7 @@ function Summary({ now }: { readonly now: Overview }) {
   const offline = now.hosts.filter(({ status }) => status === 'offline').length;
   return (
     <header class="summary">
-      <h1>{headline(now.sets)}</h1>
+      <h1>{headline(now.sets, now.hosts)}</h1>
       <div class="marks">
         {counts.map(({ status, count }) => (
           <StatusMark key={status} status={status} text={`${count} ${status}`} />
