@@ -292,6 +292,12 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       const cut = `[...document.querySelectorAll('.object-name')].filter((name) => name.scrollWidth > name.clientWidth)
         .map((name) => name.textContent)`;
       expect(await page.evaluate(cut)).toEqual([]);
+      const pieces = `[...document.querySelectorAll('.virtual-row > .mark')].filter((mark) => {
+        const word = document.createRange();
+        word.selectNodeContents(mark.lastChild);
+        return word.getBoundingClientRect().left < mark.getBoundingClientRect().right;
+      }).length`;
+      expect(await page.evaluate(pieces)).toBe(0);
     }));
 
   test('shows few hosts at first and all of them when asked, on a phone too', () =>
