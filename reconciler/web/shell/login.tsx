@@ -47,7 +47,15 @@ export function Login({ session }: { readonly session: Session }) {
           </form>
         )}
         {!session.login.oidc && !session.login.token && (
-          <p>No way to log in is configured. Add `auth` or `anonymous: view` to the controller's configuration.</p>
+          <>
+            <p>
+              The address that <code>gantry ui</code> printed has logged in already, or its session has ended: start{' '}
+              <code>gantry ui</code> again and open the new one.
+            </p>
+            <p>
+              A controller needs <code>auth</code> or <code>anonymous: view</code> in its configuration.
+            </p>
+          </>
         )}
       </div>
     </main>

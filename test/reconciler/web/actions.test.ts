@@ -2,7 +2,10 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { aSet } from '../../support/controller/fake-controller.ts';
 import { button, dialog, usePage } from '../../support/page/use-page.ts';
+import type { Visit } from '../../support/page/visit.ts';
+import { smallWorld } from '../../support/page/worlds.ts';
 import { until } from '../../support/until.ts';
 
 if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
@@ -235,6 +238,16 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByLabel('Token').waitFor();
     }));
 
+  test('names the address of gantry ui where nothing else logs in', () =>
+    visiting({}, async ({ page }) => {
+      const session = { login: { token: false, oidc: false }, console: false };
+      await page.route(/v1\/session$/, (route) => route.fulfill({ json: session }));
+      await page.reload();
+      await page
+        .getByText('The address that gantry ui printed has logged in already, or its session has ended')
+        .waitFor();
+    }));
+
   test('an answer that comes after its dialog was closed leaves the next dialog open, and a failure is reported', () =>
     visiting({ place: '#/sets/web' }, async ({ page }) => {
       const held: (() => Promise<void>)[] = [];
@@ -258,6 +271,19 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('The sync of web has begun.').waitFor();
       expect(await page.getByLabel('Reason').inputValue()).toBe('a pause');
     }));
+
+  test('the page of gantry ui does not promise that a set brings another state back', async () => {
+    const world = smallWorld();
+    world.overview = { ...world.overview, sets: [{ ...aSet('default'), source: '', mode: 'report' }] };
+    const stop = async ({ page }: Visit): Promise<string> => {
+      await button(page, 'Stop web1').click();
+      return dialog(page).innerText();
+    };
+    const promise = 'A set that declares another state brings that back.';
+    await visiting({ place: '#/hosts/node01' }, async (visit) => expect(await stop(visit)).toContain(promise));
+    const alone = async (visit: Visit): Promise<void> => expect(await stop(visit)).not.toContain(promise);
+    await visiting({ place: '#/hosts/node01' }, alone, world);
+  });
 
   test('shows no entries of the directory that was left while the next one loads', () =>
     visiting({ place: '#/hosts/node01/web1/files' }, async ({ page }) => {

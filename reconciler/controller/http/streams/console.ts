@@ -111,7 +111,7 @@ export class Consoles {
       end.abort();
     });
     const what = `${wanted.container} on ${wanted.host}`;
-    log.info(`${caller.name ?? '?'} opens a console of ${what}`);
+    log.info(`${caller.name ?? '?'}: a console of ${what} opens`);
     try {
       await gate.change(asked, () => this.#carry(peer, wanted, end.signal));
       peer.close(1000);

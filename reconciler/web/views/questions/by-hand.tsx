@@ -70,7 +70,10 @@ export function PowerQuestion({ container, action, close }: HandProps<'power'>) 
       close={close}
       onConfirm={onConfirm}
     >
-      <p>{words[action].means} A set that declares another state brings that back.</p>
+      <p>
+        {words[action].means}
+        {!isAlone.value && ' A set that declares another state brings that back.'}
+      </p>
       {ends && (
         <label class="check">
           <input type="checkbox" name="force" /> Kill its processes at once

@@ -80,7 +80,7 @@ describe('a console', () => {
     socket.send(Buffer.from('exit 3\r'));
     await until(() => closed() !== undefined);
     expect([closed(), notes]).toEqual([1000, [{ exit: 3 }]]);
-    expect(http.logged).toEqual(expect.arrayContaining(['operateer opens a console of c1 on h1']));
+    expect(http.logged).toEqual(expect.arrayContaining(['operateer: a console of c1 on h1 opens']));
   });
 
   test('buffers input while the audit log is written', async () => {
