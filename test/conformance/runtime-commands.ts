@@ -49,6 +49,11 @@ export function commandTests(world: RuntimeWorld): void {
       expect((await execIn(world.driver, 'c1', ['pwd'], { cwd: '/etc' })).stdout).toBe('/etc\n');
     });
 
+    test.each(['/nonexistent', '/etc/passwd'])('runs in / if it cannot enter %s', async (cwd) => {
+      const result = await execIn(world.driver, 'c1', ['pwd'], { cwd });
+      expect(result).toMatchObject({ exitCode: 0, stdout: '/\n', stderr: '' });
+    });
+
     test('a command in a frozen container is refused, not stuck', async () => {
       await world.driver.freeze('c1');
       await expect(execIn(world.driver, 'c1', ['true'])).rejects.toMatchObject({ code: 'Failed' });

@@ -36,7 +36,12 @@ export const ExecPost = Type.Object({
     ),
   ),
   cwd: Type.Optional(
-    Type.String(facts({ doc: 'Directory to run in; default HOME.', since: 'container_exec_user_group_cwd' })),
+    Type.String(
+      facts({
+        doc: 'Directory to run in; default HOME. A command that cannot enter it runs in /.',
+        since: 'container_exec_user_group_cwd',
+      }),
+    ),
   ),
 });
 export type ExecPost = Static<typeof ExecPost>;

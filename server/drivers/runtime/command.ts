@@ -16,7 +16,7 @@ export interface RuntimeCommand {
   readonly argv: readonly string[];
   /** Overrides the usual PATH, HOME, USER and LANG; the host's environment is not passed on. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Default /root. */
+  /** Default /root. The command starts in / if it cannot enter this one. */
   readonly cwd?: string;
   /** Ids inside the container; default 0. */
   readonly uid?: number;

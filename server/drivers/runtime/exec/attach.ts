@@ -59,7 +59,8 @@ export function attachArgv(
   const { argv, env = {}, cwd, uid, gid } = command;
   const variables = Object.entries(env).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
   // lxc-attach has no option for a directory; a shell inside changes to it, passing every argument on unchanged.
-  const inside = cwd === undefined ? argv : ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd, ...argv];
+  const enter = 'cd -- "$0" 2>/dev/null || cd /; exec "$@"';
+  const inside = cwd === undefined ? argv : ['/bin/sh', '-c', enter, cwd, ...argv];
   const ids = [
     ...(uid === undefined ? [] : ['-u', uid.toString()]),
     ...(gid === undefined ? [] : ['-g', gid.toString()]),

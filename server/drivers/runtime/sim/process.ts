@@ -1,6 +1,8 @@
 // A process of a simulated container: streams, signals and terminal behaviour. shell.ts and commands.ts run in it.
 import { PassThrough, Writable } from 'node:stream';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
 import type { SimProcessView } from './commands.ts';
 import { runProgram } from './shell.ts';
@@ -51,7 +53,7 @@ export function startSimProcess(command: RuntimeCommand, context: SimProcessCont
   const process: SimProcessView = {
     ...context,
     env: environment(command),
-    cwd: command.cwd ?? '/root',
+    cwd: enteredBy(command, context.rootfs),
     uid: command.uid ?? 0,
     gid: command.gid ?? 0,
     terminal: () => size,
@@ -143,4 +145,9 @@ function terminalInput(
   });
   typed.on('error', () => {});
   return typed;
+}
+
+function enteredBy({ cwd = '/root' }: RuntimeCommand, rootfs: string): string {
+  const isThere = cwd === '/root' || statSync(join(rootfs, cwd), { throwIfNoEntry: false })?.isDirectory();
+  return isThere === true ? cwd : '/';
 }

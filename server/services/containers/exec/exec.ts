@@ -137,7 +137,7 @@ export function commandOf(body: ExecPost, config: Readonly<Record<string, string
   const env = { ...Object.fromEntries(own), ...body.environment };
   const isRoot = (body.user ?? 0) === 0;
   const home = env['HOME'] ?? (isRoot ? '/root' : '/');
-  const cwd = body.cwd === undefined || body.cwd === '' ? home : body.cwd;
+  const cwd = body.cwd || home || '/';
   return {
     argv: body.command,
     env,
