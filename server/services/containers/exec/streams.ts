@@ -1,6 +1,7 @@
 // Carries bytes between a command and the channels of its operation, in the frames that clients expect (real system section 15).
 import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseControlMessage } from '../../../api/container/container-exec.ts';
 import type { RuntimeProcess, TerminalSize } from '../../../drivers/runtime/command.ts';
 import type { Channel } from '../../../operations/channels.ts';
@@ -8,6 +9,11 @@ import type { Channel } from '../../../operations/channels.ts';
 /** How long a command may take to end after a hang-up. */
 const hangUpGraceMs = 2_000;
 const hangUpSignal = 1;
+
+/** The stock client takes such an end for a failure, and leaves without the output that is still on its way. */
+const unrunnable = new Set([126, 127]);
+/** How long a client may take to close its channels once it has their output. */
+const closeGraceMs = 1_000;
 
 /** Three pipes. Resolves with the exit code once all output was sent. */
 export async function relayPipes(
@@ -20,7 +26,9 @@ export async function relayPipes(
   void killWhenUnwatched(process, channels, isControlled);
   void receiveInput(input, process.stdin);
   await Promise.all([sendOutput(process.stdout, output), sendOutput(process.stderr, errors)]);
-  return process.exited;
+  const code = await process.exited;
+  if (unrunnable.has(code)) await Promise.race([Promise.all([output?.gone, errors?.gone]), sleep(closeGraceMs)]);
+  return code;
 }
 
 /** Without a control channel the command ends when its last client is gone. */

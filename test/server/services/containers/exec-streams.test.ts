@@ -1,0 +1,43 @@
+// The end of a command whose output is still on its way to its client.
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import type { RuntimeProcess } from '../../../../server/drivers/runtime/command.ts';
+import type { Channel } from '../../../../server/operations/channels.ts';
+import { relayPipes } from '../../../../server/services/containers/exec/streams.ts';
+
+function start(code: number) {
+  const [stdout, stderr] = [Readable.from([]), Readable.from(['not found'])];
+  const process = { stdout, stderr, kill: () => {}, exited: Promise.resolve(code) } as unknown as RuntimeProcess;
+  const sent: string[] = [];
+  let close = (): void => {};
+  const gone = new Promise<void>((resolve) => (close = resolve));
+  const channel: Channel = {
+    frames: (async function* none() {})(),
+    send: (bytes) => void sent.push(Buffer.from(bytes).toString()),
+    barrier: () => void sent.push('end'),
+    close,
+    gone,
+  };
+  const relayed = relayPipes(process, [channel, channel, channel], Promise.resolve(channel));
+  return { sent, close, relayed };
+}
+
+/** Whether it has ended after all that is ready now. */
+const isOver = (relayed: Promise<unknown>): Promise<boolean> =>
+  Promise.race([relayed.then(() => true), new Promise<boolean>((resolve) => setTimeout(resolve, 100, false))]);
+
+test.each([126, 127])('a command that ends with %i is over once its client has closed its channels', async (code) => {
+  const { sent, close, relayed } = start(code);
+  expect(await isOver(relayed)).toBe(false);
+  expect(sent.toSorted()).toEqual(['end', 'end', 'not found']);
+  close();
+  expect(await relayed).toBe(code);
+});
+
+test('a command that ends with 127 is over soon even if its client closes nothing', async () => {
+  expect(await start(127).relayed).toBe(127);
+});
+
+test('a command that ends otherwise does not wait for its client', async () => {
+  expect(await isOver(start(3).relayed)).toBe(true);
+});
