@@ -98,6 +98,7 @@ export function networkConformance(
       await up({ 'ipv6.address': `${ipv6}::1/64`, 'bridge.mtu': '1400', 'bridge.hwaddr': '00:16:3e:0a:0b:0c' });
       const state = await driver.state(name);
       expect(state).toMatchObject({ mtu: 1400, hwaddr: '00:16:3e:0a:0b:0c', state: 'up', type: 'broadcast' });
+      expect(state?.bridge).toMatchObject({ id: '8000.00163e0a0b0c', stp: false, forward_delay: 1500 });
       expect(driver.hwaddr(name)).toBe('00:16:3e:0a:0b:0c');
       const global = state?.addresses.filter((entry) => entry.scope === 'global');
       expect(global).toEqual([

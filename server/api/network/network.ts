@@ -26,7 +26,40 @@ export const NetworkPut = Type.Object(describedBody);
 export type NetworkCreate = Static<typeof NetworkCreate>;
 export type NetworkPut = Static<typeof NetworkPut>;
 
-export const NetworkState = Type.Object(interfaceState);
+export const NetworkState = Type.Object({
+  ...interfaceState,
+  bridge: Type.Optional(
+    Type.Object(
+      {
+        id: Type.String(),
+        stp: Type.Boolean(),
+        forward_delay: Type.Integer(),
+        vlan_default: Type.Integer(),
+        vlan_filtering: Type.Boolean(),
+        upper_devices: Type.Array(Type.String()),
+      },
+      facts({ doc: 'Bridges only.' }),
+    ),
+  ),
+  bond: Type.Optional(
+    Type.Object(
+      {
+        mode: Type.String(),
+        transmit_policy: Type.String(),
+        up_delay: Type.Integer(),
+        down_delay: Type.Integer(),
+        mii_frequency: Type.Integer(),
+        mii_state: Type.String(),
+        lower_devices: Type.Array(Type.String()),
+      },
+      facts({ doc: 'Bonds only.' }),
+    ),
+  ),
+  vlan: Type.Optional(
+    Type.Object({ lower_device: Type.String(), vid: Type.Integer() }, facts({ doc: 'VLAN interfaces only.' })),
+  ),
+});
+export type NetworkState = Static<typeof NetworkState>;
 
 export const NetworkLease = Type.Object({
   hostname: Type.String(),

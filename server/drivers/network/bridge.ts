@@ -15,6 +15,7 @@ import { passDocker } from './docker-user.ts';
 import { renderFirewallRemoval, renderFirewall } from './firewall.ts';
 import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
 import { hostInterface, linkState, withPorts, type Link } from './ip-commands.ts';
+import { linkParts } from './link-parts.ts';
 import { openNetworkFiles, type NetworkFiles, type NetworkRecord } from './network-files.ts';
 import { readOvsBridge, removeOvsBridge, type Datapath } from './ovs-bridge.ts';
 import { hostHasIpv6 } from './sysctls.ts';
@@ -54,7 +55,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
     async state(name) {
       if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
       const link = await readLink(name);
-      return link === undefined ? undefined : linkState(link);
+      return link === undefined ? undefined : { ...linkState(link), ...linkParts(link) };
     },
     async interfaces() {
       return (await readLinks()).flatMap((link) => hostInterface(link, files.mark) ?? []);

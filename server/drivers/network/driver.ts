@@ -1,4 +1,5 @@
 // The contract of network drivers: makes a managed network on this host match its config, and reads its state.
+import type { NetworkState as State } from '../../api/network/network.ts';
 import type { InterfaceState } from '../interface-state.ts';
 import type { NamedAcl } from './acl-rules.ts';
 
@@ -26,7 +27,8 @@ export interface DynamicLease {
   readonly address: string;
 }
 
-export type NetworkState = Omit<InterfaceState, 'host_name'>;
+/** An interface has the part of its kind, if any. */
+export type NetworkState = Omit<InterfaceState, 'host_name'> & Pick<State, 'bridge' | 'bond' | 'vlan'>;
 
 export interface HostInterface {
   readonly name: string;

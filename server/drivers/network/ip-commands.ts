@@ -24,6 +24,7 @@ export interface Link {
   /** A bridge that learns no address from frames to the link itself (01:80:c2:00:00:0x), which pass no filter. */
   readonly ignoresLinkLocal: boolean;
   readonly addresses: readonly LinkAddress[];
+  readonly vlan?: NonNullable<NetworkState['vlan']>;
   readonly counters: NetworkState['counters'];
 }
 
@@ -42,17 +43,20 @@ export function parseLinks(output: string): Link[] {
       const flags = link['flags'];
       const received = object(object(link['stats64'])['rx']);
       const sent = object(object(link['stats64'])['tx']);
+      const info = object(link['linkinfo']);
+      const [kind, data] = [text(info['info_kind']), object(info['info_data'])];
       return {
         name: text(link['ifname']),
         mtu: count(link['mtu']),
         hwaddr: text(link['address']),
         flags: Array.isArray(flags) ? flags.map(text) : [],
         linkType: text(link['link_type']),
-        kind: text(object(link['linkinfo'])['info_kind']),
+        kind,
         alias: text(link['ifalias']),
         master: text(link['master']),
-        ignoresLinkLocal: object(object(link['linkinfo'])['info_data'])['no_linklocal_learn'] === 1,
+        ignoresLinkLocal: data['no_linklocal_learn'] === 1,
         addresses: list(link['addr_info']).flatMap(parseAddress),
+        ...(kind === 'vlan' ? { vlan: { lower_device: text(link['link']), vid: count(data['id']) } } : {}),
         counters: {
           bytes_received: count(received['bytes']),
           bytes_sent: count(sent['bytes']),
@@ -90,7 +94,7 @@ export function linkState(link: Link): NetworkState {
       scope: scopes[entry.scope as keyof typeof scopes] ?? 'local',
     })),
     counters: link.counters,
-    hwaddr: link.hwaddr,
+    hwaddr: link.linkType === 'loopback' ? '' : link.hwaddr,
     mtu: link.mtu,
     state: link.flags.includes('UP') ? 'up' : 'down',
     type: linkStateType(link.flags),

@@ -6,6 +6,7 @@ import { containsIp, formatIp, parseCidr, parseIp, type Cidr } from '../../api/t
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { driverErrors } from '../driver-error.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
+import { newBridge } from './link-parts.ts';
 import { planNetwork, type NetworkPlan } from './config.ts';
 import { distinctHosts } from './dnsmasq/format.ts';
 import type { DynamicLease, HostInterface, NetworkDriver, NetworkHost, NetworkSpec, NetworkState } from './driver.ts';
@@ -272,6 +273,7 @@ function bridgeState(plan: NetworkPlan, elapsedMs: number): NetworkState {
     mtu: plan.mtu,
     state: 'up',
     type: 'broadcast',
+    bridge: newBridge(bridgeHwaddr(plan)),
   };
 }
 
@@ -290,7 +292,7 @@ function hostState(link: HostInterface, nowMs: number): NetworkState {
     addresses:
       link.name === 'eth1' ? [] : [{ family: 'inet', address, netmask, scope: isLoopback ? 'local' : 'global' }],
     counters: moving(nowMs % 1_000_000_000),
-    hwaddr: isLoopback ? '00:00:00:00:00:00' : `02:00:00:00:00:0${link.name.slice(-1)}`,
+    hwaddr: isLoopback ? '' : `02:00:00:00:00:0${link.name.slice(-1)}`,
     mtu: isLoopback ? 65_536 : 1500,
     state: 'up',
     type: isLoopback ? 'loopback' : 'broadcast',
