@@ -1,6 +1,7 @@
 // Makes the plan that turns the observed state into the declared one. Decisions about single objects are in decide-object.ts.
 import { capabilityProblems } from './missing-capabilities.ts';
 import { clashes, rootlessContainers } from '../clashes/index.ts';
+import { withTakeOvers } from './take-overs.ts';
 import { projectLimitWarnings } from '../clashes/project-limits.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { PlanContext } from './plan-context.ts';
@@ -9,7 +10,7 @@ import { behindRefused, isRefused, type RefusedChange } from './held-waves.ts';
 import { withDependencies } from './external-dependencies.ts';
 import type { Address, Document } from '../documents/document.ts';
 import { foreignProblems } from '../settings/lxd-settings.ts';
-import { buildGraph, type Graph } from '../graph/graph.ts';
+import { buildGraph, sortDocuments, type Graph } from '../graph/graph.ts';
 import { coreKind } from '../kinds/index.ts';
 import { emptyNatKeys } from '../kinds/network.ts';
 import { mapOf } from '../documents/json-values.ts';
@@ -27,7 +28,7 @@ import { makeSteps } from '../plan/step-drafts.ts';
 import { summarize } from '../plan/summary.ts';
 import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
 import { chooseVolumes, onMembers } from '../live/volumes-of-one-name.ts';
-import { reachable, reverseEdges, unknownAddresses, without } from '../graph/targets.ts';
+import { type Edges, reachable, reverseEdges, unknownAddresses, without } from '../graph/targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
   const options = input.options ?? {};
@@ -43,7 +44,8 @@ export function planChanges(input: PlanInput): Plan {
     (diagnostic) => diagnostic.address === undefined || wanted === undefined || wanted.has(diagnostic.address),
   );
   const waves = wavesOf(objects, graph.needs);
-  const order = inWaves(graph.order, waves);
+  const ahead = withTakeOvers(graph.needs, objects, observed);
+  const order = inWaves(ahead === graph.needs ? graph.order : sortDocuments(graph.order, ahead), waves);
   const selected = wanted === undefined ? order : order.filter((object) => wanted.has(object.address));
   // Dependents also miss an object that cannot be created: it is reported once.
   const incapable = [...capabilityProblems(selected, observed), ...seedProblems(selected, observed)];
@@ -61,7 +63,7 @@ export function planChanges(input: PlanInput): Plan {
   );
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   const context = new PlanContext(observed, options, objects, input.owner, input.compareSeeds);
-  return assemble(selected, objects, graph, context, problems, waves);
+  return assemble(selected, objects, ahead, context, problems, waves);
 }
 
 const isSelected = (address: Address | undefined, wanted: ReadonlySet<Address> | undefined): boolean =>
@@ -81,7 +83,7 @@ export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[
 function assemble(
   selected: readonly Document[],
   everything: readonly Document[],
-  graph: Graph,
+  ahead: Edges,
   context: PlanContext,
   diagnostics: readonly Diagnostic[],
   waves: ReadonlyMap<Address, number>,
@@ -97,7 +99,7 @@ function assemble(
     const { change, sketches } = behindRefused(decision, wave, refused);
     if (isRefused(change)) refused ??= { address: object.address, wave };
     const before = barrier.enter(wave);
-    const needs = readyIds(graph.needs.get(object.address), ready);
+    const needs = readyIds(ahead.get(object.address), ready);
     const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);
     if (last !== undefined) barrier.add(last.id);

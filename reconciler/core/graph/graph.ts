@@ -237,6 +237,12 @@ function circular(cycle: readonly Address[], declared: ReadonlyMap<Address, Docu
   };
 }
 
+/** The same documents in an order that also fits further needs, which make no cycle. */
+export function sortDocuments(documents: readonly Document[], needs: Needs['needs']): readonly Document[] {
+  const byAddress = new Map(documents.map((document) => [document.address, document]));
+  return sortByNeeds(documents, needs).order.flatMap((address) => byAddress.get(address) ?? []);
+}
+
 /** Depth first without recursion, so that long chains cannot overflow the stack. */
 export function sortByNeeds(
   objects: readonly { readonly address: Address }[],
