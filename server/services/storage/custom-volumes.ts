@@ -5,7 +5,7 @@ import { errors, mustFind } from '../../api/errors.ts';
 import type { LimitForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
+import { type VolumeId, ownedKey, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { type OwnedRecord } from '../shared/owned-records.ts';
 import type { Pools } from './pools.ts';
 
@@ -54,6 +54,12 @@ export interface VolumeSnapshotParams {
   readonly volume: VolumeId;
   readonly uuid: string;
   readonly snapshot: string;
+}
+
+/** The place of the volume now, which may have changed before a failed undo is tried again. Undefined: it is deleted, with its snapshots. */
+export function volumeNow(records: Records, { uuid }: VolumeSnapshotParams): VolumeId | undefined {
+  const owner = records.volumes.list().find(({ document }) => document.uuid === uuid);
+  return owner === undefined ? undefined : volumeIdOf(owner.name);
 }
 
 export function readyVolumeSnapshot(records: Records, { volume, uuid, snapshot }: VolumeSnapshotParams) {

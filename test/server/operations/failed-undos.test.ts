@@ -1,6 +1,6 @@
 // Failed undos are retried without a restart of the daemon, and a deletion of such an object retries them too.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -87,6 +87,7 @@ describe('a failed undo', () => {
     return [answer.status, answer.metadata['code']];
   };
   const containers = '/1.0/containers';
+  const volumes = '/1.0/storage-pools/default/volumes/custom';
 
   /** A creation that fails, and whose undo fails. */
   async function leaveHalf(name: string): Promise<void> {
@@ -159,7 +160,6 @@ describe('a failed undo', () => {
 
     storage.after.set('createVolume', nothing);
     storage.before.add('deleteVolume');
-    const volumes = '/1.0/storage-pools/default/volumes/custom';
     expect((await daemon.call('POST', volumes, { name: 'v' })).status).toBe(500);
     expect(await refusal('DELETE', `${volumes}/v`)).toEqual([500, 'unavailable']);
     storage.heal();
@@ -183,6 +183,42 @@ describe('a failed undo', () => {
     expect((await daemon.call('DELETE', '/1.0/storage-pools/p2')).status).toBe(200);
     expect(await status('/1.0/storage-pools/p2')).toBe(404);
   });
+
+  test.each([
+    ['container', 'renamed'],
+    ['container', 'deleted'],
+    ['volume', 'renamed'],
+    ['volume', 'deleted'],
+  ])(
+    'a failed undo of a snapshot spares those of another %s that has got the name, once it is %s',
+    async (what, how) => {
+      const url = what === 'volume' ? volumes : containers;
+      const name = `${what}-${how}`;
+      const folder = what === 'volume' ? 'custom-snapshots' : 'containers-snapshots';
+      const filesOf = (owner: string): boolean =>
+        existsSync(join(daemon.dir, 'storage-pools/default', folder, owner, 's'));
+      const make = async (): Promise<void> => {
+        if (what === 'container') await createContainer(daemon, name);
+        else expect((await daemon.call('POST', url, { name })).status).toBe(200);
+      };
+      await make();
+      const successes = (): number =>
+        daemon.logged.filter((line) => line.startsWith('info: Succeeded at last: undoing')).length;
+      const before = successes();
+      storage.after.set('createSnapshot', nothing);
+      storage.before.add('deleteSnapshot');
+      expect((await daemon.run('POST', `${url}/${name}/snapshots`, { name: 's' })).err).toContain('does not answer');
+      storage.after.clear();
+      if (how === 'deleted') await daemon.call('DELETE', `${url}/${name}`);
+      else await daemon.call('POST', `${url}/${name}`, { name: `${name}-2` });
+      await until(async () => (await status(`${url}/${name}`)) === 404);
+      await make();
+      await daemon.ok('POST', `${url}/${name}/snapshots`, { name: 's' });
+      storage.heal();
+      await until(() => successes() > before);
+      expect([filesOf(name), filesOf(`${name}-2`)]).toEqual([true, false]);
+    },
+  );
 
   test('a failed undo of a backup ends with its deletion', async () => {
     await createContainer(daemon, 'saved');

@@ -1,5 +1,6 @@
 // The saga that makes a snapshot of a container, with a checkpoint if requested.
 import {
+  ownerNow,
   snapshotRef,
   type SnapshotParams,
   type SnapshotSagaDeps,
@@ -80,11 +81,14 @@ async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, si
   await checkpoints.checkpoint(container, { dir: snapshotCheckpointDir(deps, params), leave: 'frozen' }, signal);
 }
 
-/** The container continues as before; its checkpoint is in the snapshot. */
+/** The container continues as before; its checkpoint is in the snapshot. One that it has stopped with since is its own. */
 async function forgetCheckpoint(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
-  const { container, state } = params;
-  if (state === undefined) return;
-  await removeCheckpoint(snapshotCheckpointDir(deps, params));
+  const { state } = params;
+  const now = ownerNow(deps, params);
+  if (state === undefined || now === undefined) return;
+  const { container } = now;
+  if (deps.records.containers.get(container)?.document.stateful !== true)
+    await removeCheckpoint(snapshotCheckpointDir(deps, now));
   const { status } = deps.runtime.probe(container);
   if (state.wasFrozen && status === 'running') await deps.runtime.freeze(container);
   if (!state.wasFrozen && status === 'frozen') await deps.runtime.unfreeze(container);

@@ -7,7 +7,8 @@ import { snapshotKey } from '../shared/snapshot-records.ts';
 import { checkpointDirOf } from '../shared/checkpoint.ts';
 
 export type SnapshotSagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
-/** The container's name and pool cannot change during a saga: its lock is held, and recovery runs alone. */
+/** The container's name and pool cannot change during a saga, whose lock is held, and recovery runs alone. They can before a failed undo is
+ *  tried again: see `ownerNow`. */
 export interface SnapshotOwner {
   readonly container: string;
   readonly uuid: string;
@@ -16,6 +17,12 @@ export interface SnapshotOwner {
 
 export interface SnapshotParams extends SnapshotOwner {
   readonly snapshot: string;
+}
+
+/** The same with the container's place of now. Undefined: it is deleted, with its snapshots; another one may have its name. */
+export function ownerNow<P extends SnapshotOwner>({ records }: SnapshotSagaDeps, params: P): P | undefined {
+  const owner = records.containers.list().find(({ document }) => document.uuid === params.uuid);
+  return owner === undefined ? undefined : { ...params, container: owner.name, pool: owner.document.pool };
 }
 
 export const snapshotRef = (container: string, snapshot: string): SnapshotRef => ({
@@ -41,10 +48,9 @@ export function readySnapshot(
   return document;
 }
 
-export async function deleteSnapshotFiles(
-  deps: SnapshotSagaDeps,
-  { pool, container, snapshot }: SnapshotParams,
-): Promise<void> {
-  const { driver, pool: spec } = deps.pools.use(pool);
-  await driver.deleteSnapshot(spec, snapshotRef(container, snapshot));
+export async function deleteSnapshotFiles(deps: SnapshotSagaDeps, params: SnapshotParams): Promise<void> {
+  const now = ownerNow(deps, params);
+  if (now === undefined) return;
+  const { driver, pool } = deps.pools.use(now.pool);
+  await driver.deleteSnapshot(pool, snapshotRef(now.container, now.snapshot));
 }

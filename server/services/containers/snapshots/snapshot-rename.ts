@@ -1,5 +1,5 @@
 // The saga that renames a snapshot of a container.
-import { snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from './snapshot-files.ts';
+import { ownerNow, snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from './snapshot-files.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { snapshotKey } from '../shared/snapshot-records.ts';
 import { errors } from '../../../api/errors.ts';
@@ -19,8 +19,11 @@ export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams 
         name: 'snapshot',
         execute: ({ pool, container, snapshot, to }) =>
           deps.pools.renameSnapshot(pool, snapshotRef(container, snapshot), to),
-        undo: ({ pool, container, snapshot, to }) =>
-          deps.pools.renameSnapshotBack(pool, snapshotRef(container, snapshot), to),
+        async undo(params) {
+          const now = ownerNow(deps, params);
+          if (now === undefined) return;
+          await deps.pools.renameSnapshotBack(now.pool, snapshotRef(now.container, now.snapshot), now.to);
+        },
       },
     ],
     commit(changes, { container, uuid, snapshot, to }) {

@@ -1,6 +1,7 @@
 // The saga that deletes a snapshot of a custom volume.
 import {
   readyVolumeSnapshot,
+  volumeNow,
   type VolumeSagaDeps,
   type VolumeSnapshotParams,
   volumeSnapshotKey,
@@ -23,10 +24,9 @@ export function deleteVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<VolumeSnaps
   };
 }
 
-export async function dropVolumeSnapshot(
-  deps: VolumeSagaDeps,
-  { volume, snapshot }: VolumeSnapshotParams,
-): Promise<void> {
+export async function dropVolumeSnapshot(deps: VolumeSagaDeps, params: VolumeSnapshotParams): Promise<void> {
+  const volume = volumeNow(deps.records, params);
+  if (volume === undefined) return;
   const { driver, pool } = deps.pools.use(volume.pool);
-  await driver.deleteSnapshot(pool, { volume: refOf(volume.name), snapshot });
+  await driver.deleteSnapshot(pool, { volume: refOf(volume.name), snapshot: params.snapshot });
 }

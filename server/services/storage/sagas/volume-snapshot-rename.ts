@@ -5,6 +5,7 @@ import {
   type VolumeSnapshotParams,
   type VolumeSagaDeps,
   readyVolumeSnapshot,
+  volumeNow,
   volumeSnapshotKey,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -27,8 +28,12 @@ export function renameVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<VolumeSnaps
         name: 'snapshot',
         execute: ({ volume, snapshot, to }) =>
           deps.pools.renameSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }, to),
-        undo: ({ volume, snapshot, to }) =>
-          deps.pools.renameSnapshotBack(volume.pool, { volume: refOf(volume.name), snapshot }, to),
+        async undo(params) {
+          const volume = volumeNow(deps.records, params);
+          if (volume === undefined) return;
+          const snapshot = { volume: refOf(volume.name), snapshot: params.snapshot };
+          await deps.pools.renameSnapshotBack(volume.pool, snapshot, params.to);
+        },
       },
     ],
     commit(changes, params) {
