@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { failuresOf } from '../lib/run-all.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
@@ -29,6 +30,9 @@ export interface Saga<P> {
   readonly onRestart: 'unwind' | 'finish';
   /** Its last transaction changes other members' records: it is fenced before an undo, so that it has not happened and never will. */
   readonly isFenced?: boolean;
+  /** Throws if files without a record are at its place. Comes before the intent, so that after a crash all that is there is the saga's own,
+   *  and an undo removes nothing else. */
+  refuse?(params: P): Promise<void>;
   begin(changes: Changes, params: P): void;
   readonly steps: readonly SagaStep<P>[];
   commit?(changes: Changes, params: P): void;
@@ -175,10 +179,12 @@ export class Sagas {
 
   async #store<P>(saga: Saga<P>, params: P): Promise<Begun<P>> {
     const id = randomUUID();
+    const refusals = saga.refuse === undefined ? [] : await failuresOf([() => saga.refuse?.(params)]);
     const holds = await this.#records.retry((changes) => {
       saga.begin(changes, params);
       const heldRecords = heldBy(changes);
       if (heldRecords.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new RecordsHeldError(heldRecords);
+      for (const refusal of refusals) throw refusal;
       const { version } = sagaParams[saga.kind];
       const startedAt = this.#clock.timestamp();
       changes.put('sagas', id, { v: 1, kind: saga.kind, version, params, startedAt, holds: heldRecords });

@@ -1,5 +1,5 @@
-// Steps of every saga that makes a volume with content, a container's or a custom one: checks that its place is free, fills and limits it,
-// and records its snapshots.
+// Steps of every saga that makes a volume with content, a container's or a custom one: fills and limits it, and records its snapshots. Such
+// a saga refuses a place that is not free.
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { SagaContext, SagaStep } from '../../operations/saga.ts';
 import type { Pools } from './pools.ts';
@@ -14,7 +14,7 @@ export interface Filling<P> {
 
 /** The difference between volumes of containers and custom ones. */
 interface FilledVolume<P> {
-  readonly pools: Pick<Pools, 'refuseVolume' | 'deleteVolume'>;
+  readonly pools: Pick<Pools, 'deleteVolume'>;
   /** Its pool, and the volume there. */
   readonly placeOf: (params: P) => readonly [string, VolumeRef];
   readonly limit: (params: P, how: { readonly mustHold: boolean }) => Promise<void>;
@@ -25,8 +25,6 @@ export const fillingSteps = <P>(
   { pools, placeOf, limit, dropSnapshots }: FilledVolume<P>,
   { fill, mustFit = false, snapshots }: Filling<P>,
 ): readonly SagaStep<P>[] => [
-  // A separate step: the saga must not undo a volume that existed before.
-  { name: 'place', execute: (params) => pools.refuseVolume(...placeOf(params)) },
   { name: 'volume', execute: fill, undo: (params) => pools.deleteVolume(...placeOf(params)) },
   { name: 'size', execute: (params) => limit(params, { mustHold: mustFit }) },
   // Their files are deleted with the volume.

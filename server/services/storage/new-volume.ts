@@ -17,7 +17,8 @@ export interface NewVolume {
 export const fillVolume = <P extends NewVolume>(
   { records, pools }: VolumeSagaDeps,
   filling: Filling<P>,
-): Pick<Saga<P>, 'begin' | 'steps' | 'commit' | 'rollBack'> => ({
+): Pick<Saga<P>, 'refuse' | 'begin' | 'steps' | 'commit' | 'rollBack'> => ({
+  refuse: ({ volume }) => pools.refuseVolume(volume.pool, refOf(volume.name)),
   begin(changes, { volume, document }) {
     const key = volumeKey(volume);
     if (records.volumes.has(key)) throw errors.exists('storage volume', key);

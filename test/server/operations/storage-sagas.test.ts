@@ -5,6 +5,8 @@ import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
 import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
+import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
+import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
 import { storageWorld, volumeMove } from '../../support/sagas/storage-proofs.ts';
 
 test('A moved volume has its snapshots in the new pool, is gone from the old one, and devices name its new place', async () => {
@@ -55,3 +57,32 @@ test.each(['custom', 'container'] as const)(
     expect(at.records.sagas.size).toBe(0);
   },
 );
+
+test('Files without a record, which refuse a creation, survive a crash before its intent is removed', async () => {
+  const at = await storageWorld();
+  onTestFinished(() => at.cleanUp());
+  const { records, pools } = at;
+  const table = { 'volume-create': createVolumeSaga(at), 'volume-snapshot-create': createVolumeSnapshotSaga(at) };
+  const start = (): Sagas => new Sagas({ records, clock: systemClock(), log: silentLog, table });
+  const [volume, document] = [{ pool: 'p', name: 'v' }, records.volumes.get('p/v')?.document];
+  const kept = records.volumeSnapshots.get('v-uuid/s')?.document;
+  if (document === undefined || kept === undefined) throw new Error('no volume');
+  const retry = records.retry.bind(records);
+  const crashing = async (begun: (sagas: Sagas) => Promise<void>): Promise<void> => {
+    let writes = 0;
+    records.retry = (build) => ((writes += 1) > 1 ? Promise.reject(new Error('the power is out')) : retry(build));
+    const sagas = start();
+    await expect(begun(sagas)).rejects.toThrow('already exists');
+    await sagas.close();
+    records.retry = retry;
+    await start().recover();
+  };
+  await records.commit((changes) => changes.delete('volumeSnapshots', 'v-uuid/s'));
+  const snapshot = { volume, uuid: 'v-uuid', snapshot: 's', document: kept };
+  await crashing((sagas) => sagas.run(table['volume-snapshot-create'], snapshot));
+  await records.commit((changes) => changes.delete('volumes', 'p/v'));
+  await crashing((sagas) => sagas.run(table['volume-create'], { volume, document, source: { kind: 'empty' } }));
+  const { driver, pool } = pools.use('p');
+  const ref = { type: 'custom', name: 'v' } as const;
+  expect([await driver.hasVolume(pool, ref), await driver.listSnapshots(pool, ref)]).toEqual([true, ['s']]);
+});

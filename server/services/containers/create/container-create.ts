@@ -6,7 +6,7 @@ import { newContainerVolume } from '../../storage/volume-shapes.ts';
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { beginContainer } from '../shared/draft.ts';
-import { dropCheckpoint, fillContainer, type NewContainer } from '../shared/new-container.ts';
+import { dropCheckpoint, fillContainer, type NewContainer, refusePlace } from '../shared/new-container.ts';
 import { removeRecord } from '../../shared/saga-records.ts';
 
 export interface CreateParams extends NewContainer {
@@ -18,6 +18,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
   return {
     kind: 'container-create',
     onRestart: 'unwind',
+    refuse: refusePlace(deps),
     begin: (changes, { name, document }) => beginContainer(deps.records, changes, name, document),
     steps: [
       ...fillContainer<CreateParams>(deps, {

@@ -16,6 +16,11 @@ export interface NewContainer {
   readonly document: ContainerDocument;
 }
 
+export const refusePlace =
+  ({ pools }: Pick<Deps, 'pools'>) =>
+  ({ name, document }: NewContainer): Promise<void> =>
+    pools.refuseVolume(document.pool, { type: 'container', name });
+
 export function fillContainer<P extends NewContainer>({ records, pools }: Deps, filling: Filling<P>) {
   return fillingSteps<P>(
     {

@@ -29,6 +29,7 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
   return {
     kind: 'snapshot-create',
     onRestart: 'unwind',
+    refuse: ({ container, pool, snapshot }) => deps.pools.refuseSnapshot(pool, snapshotRef(container, snapshot)),
     begin(changes, { container, uuid, snapshot, document }) {
       readyContainer(deps.records, container);
       const key = snapshotKey(uuid, snapshot);
@@ -37,10 +38,6 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
       changes.put('snapshots', key, { ...document, lifecycle: 'creating' });
     },
     steps: [
-      {
-        name: 'place',
-        execute: ({ container, pool, snapshot }) => deps.pools.refuseSnapshot(pool, snapshotRef(container, snapshot)),
-      },
       {
         // The container stays frozen so that its files match its memory.
         name: 'state',

@@ -20,6 +20,7 @@ export function createVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<CreateVolum
   return {
     kind: 'volume-snapshot-create',
     onRestart: 'unwind',
+    refuse: ({ volume, snapshot }) => deps.pools.refuseSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }),
     begin(changes, params) {
       readyVolume(deps.records, params.volume);
       if (deps.records.volumeSnapshots.has(volumeSnapshotKey(params)))
@@ -28,11 +29,6 @@ export function createVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<CreateVolum
       changes.put('volumeSnapshots', volumeSnapshotKey(params), { ...params.document, lifecycle: 'creating' });
     },
     steps: [
-      {
-        name: 'place',
-        execute: ({ volume, snapshot }) =>
-          deps.pools.refuseSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }),
-      },
       {
         name: 'snapshot',
         execute: ({ volume, snapshot }, context) =>

@@ -7,7 +7,7 @@ import type { OtherEntry } from '../../../../records/other-members.ts';
 import type { Records } from '../../../../records/records.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
 import { requirePlaces, requireProfiles } from '../../../containers/shared/draft.ts';
-import { fillContainer, type NewContainer } from '../../../containers/shared/new-container.ts';
+import { fillContainer, type NewContainer, refusePlace } from '../../../containers/shared/new-container.ts';
 import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
 import { requireProject } from '../../../shared/project-scope.ts';
 
@@ -31,6 +31,7 @@ export function arriveContainerSaga(
     kind: 'container-arrive',
     onRestart: 'unwind',
     isFenced: true,
+    refuse: refusePlace(deps),
     begin(changes, { from, name, document }) {
       originalOf(records, from);
       if (name !== from.name && records.isContainerName(name)) throw errors.exists('container', plainName(name));

@@ -4,7 +4,12 @@ import { putSnapshots, type SnapshotEntry } from '../../../containers/shared/sna
 import type { SagaContext, Saga } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
 import { beginContainer } from '../../../containers/shared/draft.ts';
-import { dropCheckpoint, fillContainer, type NewContainer } from '../../../containers/shared/new-container.ts';
+import {
+  dropCheckpoint,
+  fillContainer,
+  type NewContainer,
+  refusePlace,
+} from '../../../containers/shared/new-container.ts';
 import { removeRecord } from '../../../shared/saga-records.ts';
 
 export interface ReceiveContainerParams extends NewContainer {
@@ -21,6 +26,7 @@ export function receiveContainerSaga(
   return {
     kind: 'container-receive',
     onRestart: 'unwind',
+    refuse: refusePlace(deps),
     begin: (changes, { name, document }) => beginContainer(deps.records, changes, name, document),
     steps: [
       ...fillContainer<ReceiveContainerParams>(deps, {

@@ -38,6 +38,9 @@ export function refreshContainerSaga(
   return {
     kind: 'container-refresh',
     onRestart: 'unwind',
+    async refuse({ name, pool, added }) {
+      for (const snapshot of added) await deps.pools.refuseSnapshot(pool, refOf(name, snapshot.name));
+    },
     begin(changes, { name, uuid, added }) {
       if (readyContainer(deps.records, name).document.uuid !== uuid) throw errors.notFound('container', name);
       for (const snapshot of added) {
@@ -47,13 +50,6 @@ export function refreshContainerSaga(
       changes.require('containers', name);
     },
     steps: [
-      {
-        // A step of its own: rollback must not remove snapshots that existed before.
-        name: 'places',
-        async execute({ name, pool, added }) {
-          for (const snapshot of added) await deps.pools.refuseSnapshot(pool, refOf(name, snapshot.name));
-        },
-      },
       {
         name: 'content',
         execute: fill,
