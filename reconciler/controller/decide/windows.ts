@@ -4,7 +4,7 @@ import type { Window, Windows } from '../config/config.ts';
 
 const minuteMs = 60_000;
 const dayMinutes = 1440;
-const hourMs = 3_600_000;
+const halfHourMs = 1_800_000;
 /** Long enough to find monthly windows. */
 const horizonMs = 32 * 86_400_000;
 
@@ -50,15 +50,16 @@ function spansOf(windows: readonly Window[], fromMs: number, toMs: number): read
     const clock = new WallClock(timezone);
     const first = Math.floor((fromMs - durationMs) / minuteMs) * minuteMs;
     for (let ms = first; ms <= toMs; ms += minuteMs)
-      if (isDue(schedule, clock.minuteAt(ms))) spans.push({ fromMs: ms, toMs: ms + durationMs });
+      if (clock.minutesAt(ms).some((minute) => isDue(schedule, minute)))
+        spans.push({ fromMs: ms, toMs: ms + durationMs });
     return spans;
   });
 }
 
-/** The local time of a time zone; looks up its offset once an hour, since offsets change on the hour. */
+/** The local time of a time zone; looks up its offset twice an hour, since those of Adelaide change between two hours of UTC. */
 class WallClock {
   readonly #format: Intl.DateTimeFormat | undefined;
-  #hour = Number.NaN;
+  #halfHour = Number.NaN;
   #offsetMs = 0;
 
   constructor(timezone: string) {
@@ -76,21 +77,31 @@ class WallClock {
           });
   }
 
-  minuteAt(ms: number): Minute {
-    const hour = Math.floor(ms / hourMs);
-    if (this.#format !== undefined && hour !== this.#hour) {
-      this.#hour = hour;
-      this.#offsetMs = offsetAt(this.#format, hour * hourMs);
+  /** The local minute, after those that a clock set forward just left out. Called for one minute after the other. */
+  minutesAt(ms: number): readonly Minute[] {
+    const isFirst = Number.isNaN(this.#halfHour);
+    const beforeMs = this.#offsetMs;
+    const halfHour = Math.floor(ms / halfHourMs);
+    if (this.#format !== undefined && halfHour !== this.#halfHour) {
+      this.#halfHour = halfHour;
+      this.#offsetMs = offsetAt(this.#format, halfHour * halfHourMs);
     }
-    const date = new Date(ms + this.#offsetMs);
-    return {
-      minute: date.getUTCMinutes(),
-      hour: date.getUTCHours(),
-      dayOfMonth: date.getUTCDate(),
-      month: date.getUTCMonth() + 1,
-      dayOfWeek: date.getUTCDay(),
-    };
+    const minutes: Minute[] = [];
+    const firstMs = isFirst ? this.#offsetMs : Math.min(beforeMs, this.#offsetMs);
+    for (let local = ms + firstMs; local <= ms + this.#offsetMs; local += minuteMs) minutes.push(minuteOf(local));
+    return minutes;
   }
+}
+
+function minuteOf(localMs: number): Minute {
+  const date = new Date(localMs);
+  return {
+    minute: date.getUTCMinutes(),
+    hour: date.getUTCHours(),
+    dayOfMonth: date.getUTCDate(),
+    month: date.getUTCMonth() + 1,
+    dayOfWeek: date.getUTCDay(),
+  };
 }
 
 function offsetAt(format: Intl.DateTimeFormat, ms: number): number {

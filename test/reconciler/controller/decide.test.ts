@@ -54,6 +54,18 @@ describe('windows', () => {
     expect(opensInMs(windows, at('2026-01-01T21:30:00Z'))).toBe(0);
   });
 
+  test('a window that begins in the hour that a clock set forward leaves out begins then', () => {
+    const deny = [window('30 2 * * *', 4, 'Europe/Berlin')];
+    expect(opensInMs({ allow: [], deny }, at('2026-03-29T00:59:00Z'))).toBe(0);
+    expect(opensInMs({ allow: [], deny }, at('2026-03-29T01:00:00Z'))).toBe(4 * hourMs);
+    expect(opensInMs({ allow: [], deny }, at('2026-03-29T02:00:00Z'))).toBe(3 * hourMs);
+  });
+
+  test('a clock that is set between two hours of UTC is set then', () => {
+    const windows = { allow: [window('0 3 * * *', 1, 'Australia/Adelaide')], deny: [] };
+    expect(opensInMs(windows, at('2026-04-04T16:00:00Z'))).toBe(1.5 * hourMs);
+  });
+
   test('a window that does not open within a month is far away', () => {
     expect(opensInMs({ allow: [window('0 0 29 2 *', 1)], deny: [] }, at('2026-05-04T12:00:00Z'))).toBe(
       Number.POSITIVE_INFINITY,
