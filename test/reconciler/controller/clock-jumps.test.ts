@@ -6,6 +6,7 @@ import type { HostLink } from '../../../reconciler/controller/hosts/host-link.ts
 import { Lease } from '../../../reconciler/controller/hosts/lease.ts';
 import { steadyClock } from '../../../reconciler/controller/hosts/steady-clock.ts';
 import { Attempts } from '../../../reconciler/controller/sets/on-host/attempts.ts';
+import { LookLoop } from '../../../reconciler/controller/sets/on-host/look-loop.ts';
 import { repairPauseMs } from '../../../reconciler/core/drift/repair-pace.ts';
 import { claimKey, lockKey } from '../../../reconciler/core/ownership/set-state.ts';
 import { newLock } from '../../../reconciler/engine/notes/lock.ts';
@@ -146,4 +147,24 @@ test('the steady clock ignores that the wall clock is set back, and counts the t
   wallMs += 60;
   upMs += 10;
   expect(now() - firstMs).toBe(20_030);
+});
+
+test('a suspension that ends during a comparison, which still counts it, leads to another comparison', async () => {
+  let looks = 0;
+  const stop = new AbortController();
+  const endMs = wallMs + 100;
+  const loop = new LookLoop();
+  loop.ask();
+  const look = async (): Promise<boolean> => {
+    looks += 1;
+    wallMs += 150;
+    return true;
+  };
+  // A suspension that has ended is not among those that end.
+  const dueMs = (): readonly number[] => [endMs].filter((ms) => ms > wallMs);
+  const ended = loop.run({ look, dueMs, nowMs: () => wallMs }, stop.signal);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(looks).toBe(2);
+  stop.abort();
+  await ended;
 });

@@ -4,8 +4,9 @@ import { Alarm } from './alarm.ts';
 export interface LookLoopDeps {
   /** Compares once; returns false when that is not possible now. Never rejects. */
   readonly look: (signal: AbortSignal) => Promise<boolean>;
-  /** Times until a comparison is due by itself; past times are ignored. */
-  readonly dueInMs: () => readonly number[];
+  /** When a comparison is due by itself; past times are ignored. */
+  readonly dueMs: () => readonly number[];
+  readonly nowMs: () => number;
 }
 
 export class LookLoop {
@@ -25,14 +26,19 @@ export class LookLoop {
   }
 
   /** Ends when `signal` fires. */
-  async run({ look, dueInMs }: LookLoopDeps, signal: AbortSignal): Promise<void> {
+  async run({ look, dueMs, nowMs }: LookLoopDeps, signal: AbortSignal): Promise<void> {
     const wake = this.#alarm.call;
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
-      if (!this.#isDue && (await this.#alarm.wait(dueInMs()))) this.#isDue = true;
+      if (!this.#isDue && (await this.#alarm.wait(dueMs().map((ms) => ms - nowMs())))) this.#isDue = true;
       if (signal.aborted || !this.#isDue) continue;
       this.#isDue = false;
-      if ((await look(signal)) && !this.#isDue) this.#release();
+      const beganMs = nowMs();
+      const due = dueMs();
+      const isDone = await look(signal);
+      // The comparison may not have seen what came due meanwhile, and it is past now.
+      this.#isDue ||= [...due, ...dueMs()].some((ms) => beganMs < ms && ms <= nowMs());
+      if (isDone && !this.#isDue) this.#release();
     }
     this.#release();
     signal.removeEventListener('abort', wake);

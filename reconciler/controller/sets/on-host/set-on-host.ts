@@ -145,7 +145,8 @@ export class SetOnHost {
   /** Ends when `signal` fires. */
   async run(signal: AbortSignal): Promise<void> {
     const beat = setInterval(() => void this.#renew(signal), claimMs / 10);
-    await this.#loop.run({ look: (end) => this.#compare(end), dueInMs: () => this.#dueInMs() }, signal);
+    const { nowMs } = this.#deps;
+    await this.#loop.run({ look: (end) => this.#compare(end), dueMs: () => this.#dueMs(), nowMs }, signal);
     clearInterval(beat);
     this.#stopListening();
   }
@@ -174,10 +175,11 @@ export class SetOnHost {
     if (isWhole || concerns) this.look();
   }
 
-  #dueInMs(): readonly number[] {
+  #dueMs(): readonly number[] {
     const { suspensions, nowMs } = this.#deps;
     const { attempts, nextOpenMs = 0 } = this.#reconciler;
     const now = nowMs();
-    return [attempts.waitMs(now), nextOpenMs - now, endsInMs(suspensions(), now) ?? 0];
+    const times = [attempts.waitMs(now), endsInMs(suspensions(), now) ?? 0];
+    return [nextOpenMs, ...times.map((ms) => (ms === 0 ? 0 : now + ms))];
   }
 }
