@@ -21,6 +21,7 @@ import { readInside } from './documents/read-inside.ts';
 import { vaultOfEnvironment } from './secrets/vault-environment.ts';
 import { resolveSecrets } from './variables/secret-references.ts';
 import { readSources } from './text/sources.ts';
+import { exactQuotes } from './text/yaml-text.ts';
 import type { Loaded, LoadInput } from './load-contract.ts';
 import { isTerraform } from './terraform/is-terraform.ts';
 import { expandVariables, type Variables } from './variables/variables.ts';
@@ -74,7 +75,7 @@ export function loadWritten(
   signal?: AbortSignal,
 ): Promise<Loaded> {
   const parts = documents.flatMap(({ address, folder, value, secrets }) => {
-    const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+    const text = stringify(value, { ...exactQuotes, lineWidth: 0, aliasDuplicateObjects: false });
     const source = new PlacedText({ file: `revision ${revision} ${address}`, folder, text });
     const [raw] = parseYaml(text).documents;
     if (raw === undefined) return [];

@@ -12,7 +12,11 @@ import {
 } from 'yaml';
 import { isSteering, printable } from '../../core/text/terminal-text.ts';
 
-export function yamlText(value: unknown, options: CreateNodeOptions & ToStringOptions = {}): string {
+/** Double quotes over several lines would lose a line of one space: the library (2.9.1) escapes that space, and readers join the lines. */
+export const exactQuotes = { doubleQuotedMinMultiLineLength: Infinity } as const;
+
+export function yamlText(value: unknown, wanted: CreateNodeOptions & ToStringOptions = {}): string {
+  const options = { ...exactQuotes, ...wanted };
   const text = stringify(value, options);
   return isSteering(text) ? quotedText(new Document(value, options), options) : text;
 }
@@ -43,7 +47,7 @@ export function manifestText(document: Document): string {
       padOnlyMaps(node);
     },
   });
-  return document.toString({ lineWidth: 0, indent: 2, flowCollectionPadding: true, indentSeq: true });
+  return document.toString({ ...exactQuotes, lineWidth: 0, indent: 2, flowCollectionPadding: true, indentSeq: true });
 }
 
 /** The library has one setting for the spaces inside `{ }` and `[ ]`. */

@@ -1,8 +1,10 @@
 // The checker of plans, what people read of a plan, and exports.
 import { describe, expect, test } from 'vitest';
+import { Document, parse } from 'yaml';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import { exportWorld } from '../../../reconciler/core/adoption/export.ts';
+import { manifestText, quotedManifestText, yamlText } from '../../../reconciler/manifest/text/yaml-text.ts';
 import { writeExport } from '../../../reconciler/manifest/write-export.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
@@ -22,6 +24,15 @@ import {
   world,
 } from '../../support/fakes/worlds.ts';
 import { root, eth0, source, stopped, host, plan, withContainers, pick } from '../../support/fakes/plan-host.ts';
+
+test.each(['a\r\n \n\tb: "c"', `\\\n \n\t${'long '.repeat(20)}\r`, '\n\n a\n'])(
+  'YAML gives the text %j back',
+  (text) => {
+    const document = new Document({ description: text });
+    for (const written of [yamlText({ description: text }), manifestText(document), quotedManifestText(document)])
+      expect(parse(written)).toEqual({ description: text });
+  },
+);
 
 describe('the checker', () => {
   const observed = withContainers(
