@@ -1,4 +1,4 @@
-// Validates configurations by their attributes: checks of known values, and write-only values on Terraform versions that would store them.
+// Validates configurations by their attributes: what is missing, checks of known values, and write-only values on Terraform versions that would store them.
 import type { Attribute, Attributes } from './attribute.ts';
 import { failure, type Diagnostic } from './diagnostic.ts';
 import { renderPath, type Path, type PathStep } from './path.ts';
@@ -18,8 +18,10 @@ function visitObject(attributes: Attributes, config: ValueMap, path: Path, facts
   for (const name in attributes) {
     const attribute = attributes[name];
     const value = config[name] ?? null;
-    if (attribute === undefined || value === null) continue;
-    found.push(...visit(attribute, value, [...path, { attribute: name }], facts));
+    const place = [...path, { attribute: name }];
+    if (attribute === undefined) continue;
+    if (isMissing(attribute, value)) found.push(missing(place));
+    else if (value !== null) found.push(...visit(attribute, value, place, facts));
   }
   return found;
 }
@@ -42,6 +44,13 @@ function visit(attribute: Attribute<unknown>, value: Value, path: Path, facts: V
   );
   return inside.length > 0 ? inside : checked(attribute, value, path);
 }
+
+/** Terraform refuses a required argument that is left out, and accepts one that is null. Checks have words of their own for empty texts. */
+const isMissing = ({ required, check }: Attribute<unknown>, value: Value): boolean =>
+  required === true && (value === null || (value === '' && check === undefined));
+
+const missing = (path: Path): Diagnostic =>
+  failure(`${renderPath(path)} is missing`, `${renderPath(path)} is required: it must not be null or empty.`, path);
 
 /** A check gets only wholly known values, except maps, whose known entries it gets. */
 function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagnostic[] {

@@ -9,6 +9,7 @@ import { planChange, fillUnknowns } from '../../provider/framework/plan.ts';
 import { resource, type AnyProvider, type Resource } from '../../provider/framework/provider.ts';
 import { ProviderServer } from '../../provider/framework/server.ts';
 import { pause } from '../../server/lib/shared/deadline.ts';
+import { validateAttributes } from '../../provider/framework/validate.ts';
 import { timeoutsAttribute } from '../../provider/framework/timeouts.ts';
 import {
   equalValues,
@@ -290,6 +291,15 @@ describe('other calls', () => {
       born: null,
       timeouts: null,
     });
+  });
+
+  test.each([
+    ['name', { name: null }],
+    ['name', { name: '' }],
+    ['ports["web"].number', { ports: { web: { number: null, host: null } } }],
+  ])('A required %s that is null or empty is refused at its place', (path, more) => {
+    const found = validateAttributes(attributes, config(more), { writeOnlyAllowed: true });
+    expect(found.map(({ summary }) => summary)).toEqual([`${path} is missing`]);
   });
 
   test('A vanished object reads as null, and an import has only its id', async () => {
