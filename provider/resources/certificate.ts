@@ -99,7 +99,9 @@ export const certificate = serverResource({
           ),
         ]
       : [],
-  plan({ planned }) {
+  plan({ prior, planned, replace, client }) {
+    // gantryd refuses to change it.
+    if (prior !== null && planned.type !== prior.type && client !== undefined && isGantry(client)) replace(at('type'));
     if (typeof planned.certificate === 'string' && pemCheck(planned.certificate) === undefined) {
       planned.fingerprint = fingerprintOf(planned.certificate);
     }
