@@ -72,6 +72,9 @@ describe('config maps', () => {
     const prior = { config: {}, effective_config: { 'ipv4.address': '10.0.0.1/24' } };
     expect(isFulfilled({ 'ipv4.address': 'auto' }, prior, rules)).toBe(true);
     expect(isFulfilled({ 'ipv4.address': '10.0.0.2/24' }, prior, rules)).toBe(false);
+    const written = { ...prior, config: { 'ipv4.address': '10.0.0.1/24' } };
+    const isKept = [true, false].map((isImported) => isFulfilled({ 'ipv4.address': '' }, written, rules, isImported));
+    expect(isKept).toEqual([true, false]);
     expect(isFulfilled({}, { config: { 'user.a': 'b' }, effective_config: { 'user.a': 'b' } }, rules)).toBe(false);
   });
 });

@@ -88,8 +88,9 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, i
     Object.keys(before).every((key) => key in wanted || (isImported && rules.isComputed(key))) &&
     Object.entries(wanted).every(([key, value]) => {
       const live = effective[key];
-      if (value === '' && rules.isComputed(key)) return true;
       const written = before[key];
+      if (value === '' && rules.isComputed(key))
+        return isImported || (written ?? '') === '' || rules.isProvenance?.(key) === true;
       // A value in the state tells what the live one was made from.
       if (live !== undefined && written !== undefined && rules.isProvenance?.(key) === true)
         return meansSame(key, written, value, rules);
