@@ -1,13 +1,14 @@
 // gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import { discard, makeDirectories, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import type { Files } from '../../../server/client/files/container-files.ts';
 import { hiddenFile, hidingMount } from '../../../server/client/files/hidden-files.ts';
 import type { Link } from '../../connection/link.ts';
 import { integer, text, type StateOf, serverDefault } from '../../framework/attribute.ts';
 import { failure, DiagnosticError } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { ConfigOf, Context } from '../../framework/object-type.ts';
-import { unknownValue } from '../../framework/value.ts';
+import { isUnknown, unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
 import { removeFile } from './container-file-map.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
@@ -30,7 +31,11 @@ const attributes = {
     writeOnly: true,
   }),
   content_wo_version: integer({ doc: 'Any number; a change writes `content_wo` again.' }),
-  target: text({ doc: 'symlink: its target.', replace: true }),
+  target: text({
+    doc: 'symlink: its target.',
+    replace: true,
+    check: (target) => (target === '' ? 'must not be empty' : undefined),
+  }),
   mode: text({
     doc: 'Permissions, octal. Default: 0644, or 0755 for a directory.',
     ...serverDefault,
@@ -92,7 +97,7 @@ export const containerFile = gantryResource({
     }
     if (config.content_wo !== null) planned.sha256 = null;
     else if (planned.type === 'file') planned.sha256 = (await wantedHash(planned)) ?? unknownValue;
-    else if (planned.sha256 === unknownValue) planned.sha256 = null;
+    else if (planned.sha256 === unknownValue && !isUnknown(planned.type)) planned.sha256 = null;
   },
   async read(state, context) {
     const files = filesIn(context, state.container);
@@ -199,6 +204,22 @@ async function write(context: Context<Link>, planned: State, bytes: Buffer | nul
   }
   await makeDirectories(files, path.slice(0, path.lastIndexOf('/')), signal);
   const owner = { uid: uid ?? 0, gid: gid ?? 0 };
-  if (type === 'symlink') await files.makeSymlink(path, target ?? '', owner, signal);
-  else await files.makeDirectory(path, { ...owner, mode: Number.parseInt(mode ?? '0755', 8) }, signal);
+  if (type === 'symlink') {
+    const link = { target: target ?? '', ...owner };
+    await removeOtherOwned(files, path, link, signal);
+    await files.makeSymlink(path, link.target, owner, signal);
+  } else await files.makeDirectory(path, { ...owner, mode: Number.parseInt(mode ?? '0755', 8) }, signal);
+}
+
+/** Servers leave the owner of an equal link as it is. */
+async function removeOtherOwned(
+  files: Files,
+  path: string,
+  link: { readonly target: string; readonly uid: number; readonly gid: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const there = await readIfThere(files, path, signal);
+  if (there !== undefined) discard(there);
+  if (there?.type !== 'symlink' || there.target !== link.target) return;
+  if (there.uid !== link.uid || there.gid !== link.gid) await files.delete(path, signal);
 }

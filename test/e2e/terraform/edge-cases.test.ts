@@ -209,6 +209,31 @@ resource "gantry_network" "n" {
     terraform.write(container('a', `profiles = ["default", null]\n  exec = { x = { command = ["true", null] } }`));
     const said = await terraform.fails('plan');
     for (const path of ['profiles[1]', 'exec["x"].command[1]']) {
+  test('A link gets another owner, and a file whose type is known only after apply is written', async () => {
+    const all = (uid: number, type: string): string => `${base}${container('a', 'profiles = [gantry_profile.web.name]')}
+resource "gantry_container_file" "l" {
+  container = gantry_container.a.name
+  path      = "/link"
+  type      = "symlink"
+  target    = "/etc"
+  uid       = ${uid}
+}
+resource "terraform_data" "t" {
+  input = "${type}"
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.a.name
+  path      = "/file"
+  type      = terraform_data.t.output
+  content   = "x"
+}
+`;
+    for (const uid of [1, 2]) {
+      terraform.write(all(uid, 'file'));
+      await terraform.settle();
+    }
+  });
+
       expect(said).toContain(`${path} must not be null. Leave the entry out`);
     }
   });
