@@ -27,7 +27,7 @@ function remedyOf(error: unknown): string {
     case 'preconditionFailed':
       return 'Someone else changed it at the same time: plan again.';
     case 'exists':
-      return 'Choose another name, or take the existing object over with terraform import. With create_before_destroy the two objects need different names.';
+      return 'Choose another name, or take the existing object over with an import block (to = <the address of this resource>, id = <its import id>). If this configuration has it at another address, such as an old name or key of for_each, write a moved block (from, to). With create_before_destroy the two objects need different names.';
     case 'inUse':
       return 'Terraform deletes it before it updates the resource that referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before you remove it, Terraform updates first.';
     case 'notImplemented':

@@ -407,7 +407,9 @@ resource "gantry_profile" "p" {
     terraform.write(twice(1));
     await terraform.apply();
     terraform.write(twice(2));
-    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/already exists.*create_before_destroy/);
+    expect(await terraform.fails('apply', '-auto-approve')).toMatch(
+      /already exists.*import block.*moved block.*create_before_destroy/,
+    );
     expect(await daemon.get('/1.0/profiles/twice')).toMatchObject({ name: 'twice' });
     terraform.write(twice(2).replace('create_before_destroy = true', ''));
     await terraform.expectNoChanges();
