@@ -63,7 +63,7 @@ export function notedCommands({ privateData, warn }: Context<Link>, container: s
   if (names.length === 0) return [...noted];
   for (const name of names) noted.add(name);
   privateData[notedKey] = [...noted].join('\n');
-  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = "change"), at a start by Terraform (on = "start"), and when terraform apply -replace creates the container again.`;
+  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = change), at a start by Terraform (on = start), and when terraform apply -replace creates the container again.`;
   warn(warning(`The commands of ${container} were not run`, detail));
   return [...noted];
 }

@@ -72,6 +72,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
     const said = await terraform.apply();
     expect(said).toContain('The commands of web were not run');
     expect(said).toContain('change, create, off, silent, start');
+    expect(said.replaceAll(/\s+/g, ' ')).toContain('runs when it changes (on = change)');
     await terraform.expectNoChanges();
     for (const name of ['create', 'change', 'start']) expect((await execs())[name].exit_code, name).toBeNull();
     terraform.write(commands(false));
