@@ -17,6 +17,7 @@ import { isWaiting, readTarget } from '../shared/placement.ts';
 import { forgetRestart, isRestartPending } from './pending-restart.ts';
 import { moveTarget } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
 import { keepEtag, perform, performDelete } from '../shared/write.ts';
 import {
@@ -94,9 +95,10 @@ export const container = gantryResource({
     const { client } = context;
     const wanted = { planned, secret: secretToWrite(config.config_wo as Value, planned, null) };
     const { name } = planned;
-    if (planned.target !== null) needCluster(client, 'place containers on members (target)');
+    const member = nonEmpty(planned.target);
+    if (member !== null) needCluster(client, 'place containers on members (target)');
     if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
-    const target = planned.target ?? client.target;
+    const target = member ?? client.target;
     const source = await makeContainer(context, wanted, target);
     if (['copy', 'backup'].includes(planned.source?.type ?? '')) await settleSource(context, wanted);
     const willRun = planned.running !== false;

@@ -201,7 +201,8 @@ export const storageVolume = gantryResource({
     return { ...readVolume(found.metadata, state), ...(isPlaced ? {} : { target: location }) };
   },
   async create({ planned }, context) {
-    if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
+    const member = nonEmpty(planned.target);
+    if (member !== null) needCluster(context.client, 'place volumes on members (target)');
     const { name, description, config, source } = planned;
     // Copies without snapshots: nothing here declares them, and they would block the deletion.
     const copy = { type: 'copy', volume_only: true };
@@ -214,7 +215,7 @@ export const storageVolume = gantryResource({
         : { source: { ...copy, ...within, name: source.name, pool: nonEmpty(source.pool) ?? planned.pool } };
     const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
     const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
-    const target = planned.target ?? context.client.target;
+    const target = member ?? context.client.target;
     const query = target === undefined ? {} : { query: { target } };
     const { http } = context.client.client;
     await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));

@@ -70,8 +70,7 @@ function emptyArguments(without: readonly string[]): Record<string, Record<strin
     if (make === undefined) continue;
     const all: Record<string, object> = { one: make('one') };
     for (const [name, attribute] of Object.entries(attributes)) {
-      // Without a cluster every member is refused, whatever its name.
-      if (!presenceOf(attribute).optional || (name === 'target' && typeName !== 'gantry_container_file')) continue;
+      if (!presenceOf(attribute).optional) continue;
       for (const [index, value] of emptyOf(attribute).entries()) {
         count += 1;
         const id = `${name}_${index}`;
