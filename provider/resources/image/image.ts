@@ -6,7 +6,7 @@ import { uploadImage, type ImageUpload } from '../../../server/client/files/imag
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
 import { flag, integer, object, text, textMap, type StateOf, serverDefault } from '../../framework/attribute.ts';
-import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
+import { DiagnosticError, failure, warning, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isMap, type Value } from '../../framework/value.ts';
@@ -26,6 +26,7 @@ import { imagesBefore, removeOwn, useFound } from './image-ownership.ts';
 import { architectureName } from '../../../server/api/image/architectures.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { parseImportId } from '../shared/import-ids.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performCreate } from '../shared/write.ts';
 
@@ -169,10 +170,20 @@ async function createImage(source: ImageSource | null, planned: State, context: 
     else await writeProperties(context, fingerprint, planned);
   } catch (error) {
     // Nothing else tracks the image: the state cannot keep it, because its fingerprint was unknown in the plan.
-    if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
+    if (found === undefined && source.type !== 'file') await removeHalfMade(context, fingerprint);
     throw error;
   }
   return { fingerprint, ...(await readBack(context, fingerprint)) };
+}
+
+/** Also after the time limit of the creation. */
+async function removeHalfMade(context: Creating, fingerprint: string): Promise<void> {
+  try {
+    await removeOwn({ ...context, signal: AbortSignal.timeout(removalMs) }, fingerprint);
+  } catch (error) {
+    const detail = `Its creation failed, it could not be removed (${reasonOf(error)}), and the state does not have it. Delete it on the server, or manage it with an import block (id = ${JSON.stringify(fingerprint)}).`;
+    context.warn(warning(`The image ${fingerprint} may still be on the server`, detail));
+  }
 }
 
 interface CreatedImage {
@@ -183,6 +194,7 @@ interface CreatedImage {
 
 async function uploadFiles(
   source: ImageSource,
+const removalMs = 20_000;
   planned: State,
   before: Images,
   context: Creating,
