@@ -6,6 +6,7 @@ import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
+import { sameMap } from '../shared/config-maps.ts';
 import { perform, performDelete } from '../shared/write.ts';
 
 /** Keys of private data: whether the image existed before, and the aliases that the resource created, one in each line. */
@@ -36,7 +37,7 @@ export async function useFound(
   const differs = [
     ...(found.public === (settings.public ?? false) ? [] : ['public']),
     ...(found.auto_update === (settings.auto_update ?? false) ? [] : ['auto_update']),
-    ...(settings.properties === null || isSame(found.properties, settings.properties) ? [] : ['properties']),
+    ...(settings.properties === null || sameMap(found.properties, settings.properties) ? [] : ['properties']),
   ];
   if (differs.length > 0) {
     await restore(context, found, live);

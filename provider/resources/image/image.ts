@@ -24,7 +24,7 @@ import {
 import { inTurn } from '../container/container-queue.ts';
 import { imagesBefore, removeOwn, useFound } from './image-ownership.ts';
 import { architectureName } from '../../../server/api/image/architectures.ts';
-import { nonEmpty } from '../shared/config-maps.ts';
+import { nonEmpty, readMap, sameMap } from '../shared/config-maps.ts';
 import { parseImportId } from '../shared/import-ids.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -38,6 +38,7 @@ const attributes = {
   properties: textMap({
     doc: 'Properties. Default: those of its metadata.',
     ...serverDefault,
+    same: sameMap,
   }),
   public: flag({ doc: 'Whether untrusted clients may fetch it.', default: false }),
   auto_update: flag({ doc: 'Whether the server updates it automatically.', default: false }),
@@ -52,8 +53,8 @@ const attributes = {
 };
 type State = StateOf<typeof attributes>;
 
-const readImage = (live: Image, fingerprint: string) => ({
-  properties: live.properties ?? {},
+const readImage = (live: Image, fingerprint: string, before: State['properties']) => ({
+  properties: readMap(live.properties ?? {}, before),
   public: live.public,
   auto_update: live.auto_update,
   fingerprint,
@@ -106,7 +107,10 @@ export const image = gantryResource({
     const seen = await context.client.reader.read('image', fingerprint, context.signal);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
-    return { ...readImage(seen.object, seen.object.fingerprint), copy_aliases: state.copy_aliases ?? false };
+    return {
+      ...readImage(seen.object, seen.object.fingerprint, state.properties),
+      copy_aliases: state.copy_aliases ?? false,
+    };
   },
   async create({ planned }, context) {
     const { source } = planned;
@@ -121,7 +125,8 @@ export const image = gantryResource({
     await edit(
       context,
       editOf(context, 'image', fingerprint, {
-        changedSince: (live) => differing(prior, readImage(live, fingerprint), ['properties', 'public', 'auto_update']),
+        changedSince: (live) =>
+          differing(prior, readImage(live, fingerprint, prior.properties), ['properties', 'public', 'auto_update']),
         body: () => propertiesBody(planned),
       }),
     );
@@ -145,8 +150,12 @@ const propertiesBody = ({ properties, public: isPublic, auto_update: autoUpdate 
   auto_update: autoUpdate ?? false,
 });
 
-async function readBack({ client, signal }: Context<Link>, fingerprint: string): Promise<Partial<State>> {
-  return readImage((await client.client.get('image', fingerprint, signal)).metadata, fingerprint);
+async function readBack(
+  { client, signal }: Context<Link>,
+  fingerprint: string,
+  planned: State,
+): Promise<Partial<State>> {
+  return readImage((await client.client.get('image', fingerprint, signal)).metadata, fingerprint, planned.properties);
 }
 
 type Creating = Parameters<typeof performCreate>[0];
@@ -173,7 +182,7 @@ async function createImage(source: ImageSource | null, planned: State, context: 
     if (found === undefined && source.type !== 'file') await removeHalfMade(context, fingerprint);
     throw error;
   }
-  return { fingerprint, ...(await readBack(context, fingerprint)) };
+  return { fingerprint, ...(await readBack(context, fingerprint, planned)) };
 }
 
 /** Also after the time limit of the creation. */
@@ -185,6 +194,7 @@ async function removeHalfMade(context: Creating, fingerprint: string): Promise<v
     context.warn(warning(`The image ${fingerprint} may still be on the server`, detail));
   }
 }
+const removalMs = 20_000;
 
 interface CreatedImage {
   readonly fingerprint: string;
@@ -194,7 +204,6 @@ interface CreatedImage {
 
 async function uploadFiles(
   source: ImageSource,
-const removalMs = 20_000;
   planned: State,
   before: Images,
   context: Creating,
@@ -203,8 +212,8 @@ const removalMs = 20_000;
   const fingerprint = await fingerprintOf(source);
   const found = before.get(fingerprint);
   if (found !== undefined) return { fingerprint, found };
-  const files: ImageUpload['files'] =
-    source.metadata === null ? { file: source.file ?? '' } : { metadata: source.metadata, rootfs: source.file ?? '' };
+  const [file, metadata] = [source.file ?? '', nonEmpty(source.metadata)];
+  const files: ImageUpload['files'] = metadata === null ? { file } : { metadata, rootfs: file };
   const upload = { files, fingerprint, public: planned.public ?? false };
   try {
     await performCreate(context, () => uploadImage(client.http, upload, context.signal));
