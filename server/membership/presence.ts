@@ -156,15 +156,15 @@ export class Presence {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#ended.abort();
-    await this.#retiming;
     await Promise.race([this.#endLease(), delay(longestStopMs, undefined, { ref: false })]);
-    await this.#keeping;
   }
 
   /** Shows the others at once that this member is away; otherwise they notice when the lease ends. */
   async #endLease(): Promise<void> {
+    await this.#retiming;
     await this.#flushing?.catch(() => {});
     await this.#lease?.revoke().catch(() => {});
+    await this.#keeping;
   }
 
   async #grant(): Promise<void> {
