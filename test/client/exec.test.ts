@@ -7,6 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Operation } from '../../server/api/operation.ts';
 import { startExec } from '../../server/client/channels/exec.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
+import { filesOf } from '../../server/client/files/container-files.ts';
 import type { Http } from '../../server/client/transport/http.ts';
 import { detachable } from '../../reconciler/cli/verbs/containers/exec.ts';
 import { cli } from '../support/cli/io.ts';
@@ -22,6 +23,7 @@ beforeAll(async () => {
   await createContainer(daemon, 'still');
   await setState(daemon, 'c1', 'start');
   client = createClient(`unix://${daemon.socketPath}`);
+  for (const path of ['/srv', '/tmp']) await filesOf(client.http, 'c1').makeDirectory(path);
 });
 afterAll(async () => {
   await client.close();

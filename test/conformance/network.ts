@@ -98,7 +98,10 @@ export function networkConformance(
       await up({ 'ipv6.address': `${ipv6}::1/64`, 'bridge.mtu': '1400', 'bridge.hwaddr': '00:16:3e:0a:0b:0c' });
       const state = await driver.state(name);
       expect(state).toMatchObject({ mtu: 1400, hwaddr: '00:16:3e:0a:0b:0c', state: 'up', type: 'broadcast' });
-      expect(state?.bridge).toMatchObject({ id: '8000.00163e0a0b0c', stp: false, forward_delay: 1500 });
+      const bridge = { id: '8000.00163e0a0b0c', stp: false, forward_delay: 1500 };
+      // The kernel knows no bridge of Open vSwitch, and LXD shows no such part for it.
+      if (part === 'all') expect(state?.bridge).toMatchObject(bridge);
+      else expect(state?.bridge).toBeUndefined();
       expect(driver.hwaddr(name)).toBe('00:16:3e:0a:0b:0c');
       const global = state?.addresses.filter((entry) => entry.scope === 'global');
       expect(global).toEqual([
