@@ -56,7 +56,7 @@ export const cephChecks: readonly Check[] = [
       await host.run(destroy('ceph'), 600);
       expectSame(
         await host.run(
-          'rbd device list; ceph osd pool ls | grep lane-ceph || true; grep /dev/rbd /proc/self/mountinfo || true',
+          'rbd device list; if ceph osd pool ls | grep lane-ceph; then rados -p lane-ceph ls; fi; grep /dev/rbd /proc/self/mountinfo || true',
         ),
         '',
         'what is left',

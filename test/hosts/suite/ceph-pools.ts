@@ -1,6 +1,7 @@
 // Pools on a real Ceph cluster: refused and shared OSD pools, clones of deleted volumes, killed programs and daemons, lost state. Uses the
 // kernel's RBD in a booted machine; here qemu-storage-daemon and loop devices replace `rbd map`.
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,6 +15,15 @@ import { until } from '../../support/until.ts';
 
 const never = new AbortController().signal;
 const custom = (name: string): VolumeRef => ({ type: 'custom', name });
+
+function attempted(work: () => unknown): boolean {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export function cephPools(): void {
   describe('pools of ceph', () => {
@@ -81,6 +91,36 @@ export function cephPools(): void {
       expect(images().filter((name) => name.startsWith('deleted:'))).toHaveLength(1);
       expect(await readFile(fileOf(custom('copy')), 'utf8')).toBe('one');
       await fixture.storage.deleteVolume(pool, custom('copy'));
+      expect(images()).toEqual(['records']);
+    });
+
+    test('a pool serves others while a large image is removed, and what a killed removal leaves goes, unless others made it', async () => {
+      const rbd = (...args: readonly string[]): string => fixture.cluster.run('rbd', ...args);
+      await make(custom('other'));
+      for (const name of ['custom:huge', 'foreign']) {
+        rbd('create', `${pool.name}/${name}`, '--size', '100G', '--image-feature', 'layering');
+        const removal = spawn('rbd', ['--cluster', fixture.cluster.name, 'rm', `${pool.name}/${name}`], {
+          stdio: 'ignore',
+        });
+        const over = once(removal, 'exit');
+        await until(() => !fixture.cluster.run('rados', '-p', pool.name, 'ls').includes(`rbd_id.${name}`));
+        removal.kill('SIGSTOP');
+        expect((await fixture.storage.listVolumes(pool)).map((each) => each.name)).toContain('other');
+        await make(custom('meanwhile'), custom('other'));
+        await fixture.storage.deleteVolume(pool, custom('meanwhile'));
+        removal.kill('SIGKILL');
+        await over;
+      }
+      expect(images()).toEqual(expect.arrayContaining(['custom:huge', 'foreign']));
+      // The cluster forgets a killed client after 30 s.
+      await until(async () => {
+        await make(custom('later'));
+        await fixture.storage.deleteVolume(pool, custom('later'));
+        return !images().includes('custom:huge');
+      });
+      expect(images()).toContain('foreign');
+      await until(() => attempted(() => rbd('rm', '--no-progress', `${pool.name}/foreign`)));
+      await fixture.storage.deleteVolume(pool, custom('other'));
       expect(images()).toEqual(['records']);
     });
 

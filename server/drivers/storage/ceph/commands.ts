@@ -61,7 +61,12 @@ export const commands = {
     call('rados', to, '-p', pool, 'setomapval', marksObject, mark, 'x'),
   unmark: (to: Cluster, pool: string, mark: string) => call('rados', to, '-p', pool, 'rmomapkey', marksObject, mark),
   removeMarks: (to: Cluster, pool: string) => call('rados', to, '-p', pool, 'rm', marksObject),
+  /** Fails while an image of the pool is being made or removed, which it lists and cannot open. */
   images: (to: Cluster, pool: string) => call('rbd', to, 'ls', '--long', '--format', 'json', pool),
+  imageNames: (to: Cluster, pool: string) => call('rbd', to, 'ls', '--format', 'json', pool),
+  snapshots: (to: Cluster, image: string) => call('rbd', to, 'snap', 'ls', '--format', 'json', image),
+  /** The object that an image has from the first step of its creation to the first step of its removal. */
+  idObject: (to: Cluster, pool: string, image: string) => call('rados', to, '-p', pool, 'stat', `rbd_id.${image}`),
   image: (to: Cluster, image: string) => call('rbd', to, 'info', '--format', 'json', image),
   watchers: (to: Cluster, image: string) => call('rbd', to, 'status', '--format', 'json', image),
   make: (to: Cluster, image: string, form: ImageForm) =>
@@ -107,6 +112,8 @@ export interface Images {
   readonly images: readonly Image[];
   /** IMAGE@SNAPSHOT. */
   readonly snapshots: readonly string[];
+  /** Names that are listed and cannot be opened: an image is being made or removed, or its removal was killed. */
+  readonly closed: readonly string[];
 }
 
 export function imagesIn(json: string): Images {
@@ -116,8 +123,14 @@ export function imagesIn(json: string): Images {
       row.snapshot === undefined ? [{ name: row.image ?? '', bytes: row.size, parent: parentOf(row) }] : [],
     ),
     snapshots: rows.flatMap(({ image = '', snapshot }) => (snapshot === undefined ? [] : [`${image}@${snapshot}`])),
+    closed: [],
   };
 }
+
+export const namesIn = (json: string): readonly string[] => parsed(json) as readonly string[];
+
+export const snapshotNamesIn = (json: string): readonly string[] =>
+  (parsed(json) as readonly { readonly name: string }[]).map(({ name }) => name);
 
 export function imageIn(json: string): Image {
   const row = parsed(json) as Row;

@@ -12,20 +12,9 @@ import { recordsFolder, volumeFolder } from '../layout.ts';
 import { patiently } from '../mounted/mounts.ts';
 import { isWritten } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
-import {
-  codes,
-  commands,
-  imageIn,
-  imagesIn,
-  leftIn,
-  sealed,
-  snapshotsOf,
-  watchersIn,
-  type Image,
-  type ImageForm,
-  type Images,
-} from './commands.ts';
+import { codes, commands, leftIn, sealed, snapshotsOf, watchersIn, type Image, type ImageForm } from './commands.ts';
 import type { RbdDevices } from './devices.ts';
+import { imageOf, imagesOf, isBegun } from './list-images.ts';
 import { deletedPrefix, idOf, imageName, needsMark } from './names.ts';
 
 /** The kernel takes chains of 16 clones. */
@@ -71,17 +60,12 @@ export class CephStore implements BlockStore {
     return images.flatMap((image) => asVolume(image, marks) ?? []);
   }
   async has(pool: PoolSpec, id: string): Promise<boolean> {
-    return (await this.#image(pool, imageName(id))) !== undefined;
+    return (await imageOf(pool, imageName(id))) !== undefined;
   }
   async find(pool: PoolSpec, id: string): Promise<BlockVolume | undefined> {
-    const [image, marks] = await Promise.all([this.#image(pool, imageName(id)), marksOf(pool)]);
+    const [image, marks] = await Promise.all([imageOf(pool, imageName(id)), marksOf(pool)]);
     return image && { id, bytes: image.bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
   }
-  async #image(pool: PoolSpec, name: string): Promise<Image | undefined> {
-    const shown = await unless(['NotFound'], call(pool, 'image', name, `cannot read the image ${name}`));
-    return shown === undefined ? undefined : imageIn(shown);
-  }
-
   async create(pool: PoolSpec, id: string, bytes: number): Promise<void> {
     if (needsMark(id)) await mark(pool, `${idMark}${id}`);
     const form = { ...formOf(pool), bytes: this.rounded(pool, bytes) };
@@ -121,10 +105,10 @@ export class CephStore implements BlockStore {
   }
 
   async #isLongChain(pool: PoolSpec, name: string): Promise<boolean> {
-    let parent = await this.#image(pool, name);
+    let parent = await imageOf(pool, name);
     for (let links = 0; parent?.parent !== undefined; links += 1) {
       if (links >= longestChain) return true;
-      parent = await this.#image(pool, parent.parent.slice(0, parent.parent.lastIndexOf('@')));
+      parent = await imageOf(pool, parent.parent.slice(0, parent.parent.lastIndexOf('@')));
     }
     return false;
   }
@@ -142,9 +126,10 @@ export class CephStore implements BlockStore {
     await this.close(pool, id);
     const name = imageName(id);
     const all = await imagesOf(pool);
-    if (!all.images.some((image) => image.name === name)) return;
+    const found = all.images.find((image) => image.name === name);
+    if (found === undefined && !all.closed.includes(name)) return;
     if (snapshotsOf(all, name).length > 0) await this.#bury(pool, name);
-    else await this.#drop(pool, name);
+    else await this.#drop(pool, name, found?.bytes ?? 0);
     if (needsMark(id)) await unmark(pool, `${idMark}${id}`);
     await this.sweep(pool);
   }
@@ -158,8 +143,21 @@ export class CephStore implements BlockStore {
     await runCeph(commands.resize(cluster, grave, 0), what);
   }
 
-  async #drop(pool: PoolSpec, name: string): Promise<void> {
-    await unless(['NotFound'], call(pool, 'remove', name, `cannot delete the image ${name}`));
+  /** Emptied first: while an image is removed, which takes long for one with data, the images of the pool cannot be listed at once. */
+  async #drop(pool: PoolSpec, name: string, bytes: number): Promise<void> {
+    const what = `cannot delete the image ${name}`;
+    const emptied = commands.resize(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, 0);
+    if (bytes > 0) await unless(['NotFound'], runCeph(emptied, what));
+    await unless(['NotFound'], call(pool, 'remove', name, what));
+  }
+
+  /** Removes what killed removals have left, unless a client still has it open. */
+  async #endRemovals(pool: PoolSpec, closed: readonly string[]): Promise<void> {
+    if (closed.length === 0) return;
+    const ids = idsIn(await marksOf(pool));
+    for (const name of closed)
+      if ((name.startsWith(deletedPrefix) || idOf(name, ids) !== undefined) && !(await isBegun(pool, name)))
+        await unless(['NotFound', 'InUse'], call(pool, 'remove', name, `cannot delete the image ${name}`));
   }
 
   /** Removes deleted volumes without clones, repeatedly: a removed one may have been the last clone of another. */
@@ -167,11 +165,13 @@ export class CephStore implements BlockStore {
     const osdPool = osdPoolOf(pool);
     await this.#sweeping.run(osdPool, async () => {
       for (;;) {
-        const left = leftIn(await imagesOf(pool));
+        const all = await imagesOf(pool);
+        await this.#endRemovals(pool, all.closed);
+        const left = leftIn(all);
         const snapshots = left.snapshots.filter((each) => !this.#cloned.has(`${osdPool}/${each}`));
         let gone = 0;
         for (const snapshot of snapshots) if (await this.#dropSnapshot(pool, snapshot)) gone += 1;
-        for (const image of left.images) await this.#drop(pool, image);
+        for (const image of left.images) await this.#drop(pool, image, 0);
         if (gone + left.images.length === 0) return;
       }
     });
@@ -191,7 +191,7 @@ export class CephStore implements BlockStore {
   }
   async resize(pool: PoolSpec, id: string, bytes: number): Promise<void> {
     const name = imageName(id);
-    if ((await this.#image(pool, name))?.bytes === bytes) return;
+    if ((await imageOf(pool, name))?.bytes === bytes) return;
     const command = commands.resize(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, bytes);
     await runCeph(command, `cannot change the size of ${id} to ${bytes} bytes`);
     await this.#devices.resized?.(`${osdPoolOf(pool)}/${name}`, bytes);
@@ -258,13 +258,6 @@ const call = (
 function ofOthers(error: unknown): false {
   if (error instanceof DriverError && error.code === 'InUse') return false;
   throw error;
-}
-
-async function imagesOf(pool: PoolSpec): Promise<Images> {
-  const osdPool = osdPoolOf(pool);
-  return imagesIn(
-    await runCeph(commands.images(clusterOf(pool), osdPool), `cannot list the images of the OSD pool ${osdPool}`),
-  );
 }
 
 function asVolume({ name, bytes }: Image, marks: readonly string[]): BlockVolume | undefined {

@@ -129,6 +129,7 @@ describe('what the tools print', () => {
         'containers:a@backup-monday',
         'images:i@sealed',
       ],
+      closed: [],
     });
     expect(left).toEqual({ snapshots: ['deleted:two@sealed', `containers:a@${uuid}`], images: ['deleted:three'] });
   });
