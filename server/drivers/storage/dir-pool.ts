@@ -76,7 +76,8 @@ export async function emptyDirPool(source: string, name: string, remove: RemoveV
   }
 }
 
-/** Removes what a crash left half made or half deleted, apart from what is `busy` in this process, and puts back what a restore
+/** Throws Failed for a directory without any folder of a pool, as the mount point of a missing disk is: a use would hide what the disk has.
+ *  Removes what a crash left half made or half deleted, apart from what is `busy` in this process, and puts back what a restore
  *  had taken out of its place. `isOurs`: whether an entry is of this host, where others use the directory, too. */
 export async function mountDirPool(
   source: string,
@@ -89,6 +90,10 @@ export async function mountDirPool(
     throw driverErrors.failed(`cannot use the directory ${source} of pool ${name}`, error);
   });
   if (!stats.isDirectory()) throw driverErrors.failed(`${source} of pool ${name} is not a directory`);
+  if (!(await readdir(source)).some((entry) => poolFolders.includes(entry)))
+    throw driverErrors.failed(
+      `${source} of pool ${name} has nothing of the pool: mount its file system there; if its files are lost, make the folder ${join(source, recordsFolder)}, and the pool is empty`,
+    );
   await makeFolders(source);
   const temporary = (await namesIn(join(source, temporaryFolder))).filter(isOurs);
   const leftovers = [

@@ -5,6 +5,7 @@ import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
+import { isThere } from '../../lib/shared/missing-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError, driverErrors } from '../driver-error.ts';
@@ -95,10 +96,19 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag' | 'nam
       await names.move(path, temporary);
     } catch (error) {
       busy.delete(temporary);
-      if (hasCode(error, 'ENOENT')) return undefined;
+      if (hasCode(error, 'ENOENT')) return refuseAway(root, path);
       throw error instanceof DriverError ? error : driverErrors.failed(`cannot delete ${path}`, error);
     }
     return () => discard(temporary).finally(() => busy.delete(temporary));
+  }
+
+  /** What is missing only because its file system is not mounted must not count as deleted. */
+  async function refuseAway(root: string, path: string): Promise<undefined> {
+    const folder = join(root, temporaryFolder);
+    if (await isThere(folder)) return;
+    throw driverErrors.failed(
+      `cannot delete ${path}: its pool has no folder ${folder}; mount the file system of the pool, or make that folder if its files are lost`,
+    );
   }
 
   async function remove(root: string, path: string): Promise<void> {

@@ -1,9 +1,10 @@
 // Volumes of the dir storage driver that cannot be made: images that are not kept, unpacks and copies that fail or end early, full disks.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VolumeRef } from '../../../../server/drivers/storage/driver.ts';
+import { recordsFolder } from '../../../../server/drivers/storage/layout.ts';
 import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts';
 import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-program.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
@@ -209,4 +210,31 @@ describe('failures leave nothing behind', () => {
       await storage.deleteVolume(pool, container('c'));
     });
   });
+});
+
+test('a pool whose file system is not mounted is not used, and nothing of it counts as deleted', async () => {
+  const { storage, pool, source, state } = await place();
+  const [volume, away] = [custom('v'), join(state, 'away')];
+  const snapshot = { volume, snapshot: 's' };
+  await storage.createVolume(pool, volume, { kind: 'empty' }, () => {}, never);
+  await storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+  await rename(source, away);
+  await mkdir(source);
+  await expect(storage.mountPool(pool)).rejects.toThrow(/has nothing of the pool: mount its file system there/);
+  expect(await readdir(source)).toEqual([]);
+  await expect(storage.deleteSnapshot(pool, snapshot)).rejects.toThrow(
+    /its pool has no folder .*tmp; mount the file system/,
+  );
+  await expect(storage.deleteVolume(pool, volume)).rejects.toThrow(/or make that folder if its files are lost/);
+  await rm(source, { recursive: true });
+  await rename(away, source);
+  await storage.mountPool(pool);
+  expect(await storage.listSnapshots(pool, volume)).toEqual(['s']);
+  await storage.deleteVolume(pool, volume);
+  expect(await storage.listVolumes(pool)).toEqual([]);
+  // What the message says for files that are lost.
+  await rm(source, { recursive: true });
+  await mkdir(join(source, recordsFolder), { recursive: true });
+  await storage.mountPool(pool);
+  await storage.deleteVolume(pool, volume);
 });
