@@ -141,8 +141,6 @@ export function imageIn(json: string): Image {
 export const watchersIn = (json: string): readonly string[] =>
   (parsed(json) as { watchers: readonly { address: string }[] }).watchers.map(({ address }) => address);
 
-export const poolsIn = (json: string): readonly string[] => parsed(json) as readonly string[];
-
 export const applicationsIn = (json: string): readonly string[] => Object.keys(parsed(json) as object);
 
 export function usageIn(json: string, pool: string): { readonly used: number; readonly total: number } | undefined {
@@ -163,7 +161,7 @@ export const sealed = 'sealed';
 /** A snapshot that copies are clones of is called by a UUID; other snapshots belong to programs that take backups. */
 const ofCopy = /@[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const imageOf = (snapshot: string): string => snapshot.slice(0, snapshot.lastIndexOf('@'));
+export const imageOf = (snapshot: string): string => snapshot.slice(0, snapshot.lastIndexOf('@'));
 
 export function snapshotsOf({ images, snapshots }: Images, image: string) {
   const parents = new Set(images.map(({ parent }) => parent));

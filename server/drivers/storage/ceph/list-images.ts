@@ -32,7 +32,7 @@ export async function imagesOf(pool: PoolSpec): Promise<Images> {
 
 async function readEach(pool: PoolSpec, names: readonly string[]): Promise<Images> {
   const read = await mapAtMost(readsAtOnce, names, async (name) => {
-    const image = await imageOf(pool, name);
+    const image = await readImage(pool, name);
     const snapshots = commands.snapshots(clusterOf(pool), pathOf(pool, name));
     const taken = image && (await unless(['NotFound'], runCeph(snapshots, whatOf(name))));
     return { name, image: taken === undefined ? undefined : image, taken: snapshotNamesIn(taken ?? '[]') };
@@ -44,7 +44,7 @@ async function readEach(pool: PoolSpec, names: readonly string[]): Promise<Image
   };
 }
 
-export async function imageOf(pool: PoolSpec, name: string): Promise<Image | undefined> {
+export async function readImage(pool: PoolSpec, name: string): Promise<Image | undefined> {
   const shown = await unless(['NotFound'], runCeph(commands.image(clusterOf(pool), pathOf(pool, name)), whatOf(name)));
   return shown === undefined ? undefined : imageIn(shown);
 }

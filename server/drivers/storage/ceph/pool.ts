@@ -15,7 +15,7 @@ import { isMounted } from '../mounted/mounts.ts';
 import { refuseVolumes, removePlace, tagOf } from '../mounted/pool-place.ts';
 import { staysMounted } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unmark } from './calls.ts';
-import { applicationsIn, commands, linesIn, marksObject, poolsIn, usageIn, type Cluster } from './commands.ts';
+import { applicationsIn, commands, linesIn, marksObject, namesIn, usageIn, type Cluster } from './commands.ts';
 import { idOf } from './names.ts';
 import type { CephStore } from './store.ts';
 
@@ -43,7 +43,7 @@ export async function osdPools(cluster: Cluster): Promise<readonly string[]> {
       `config.ceph.cluster_name: this host knows no cluster ${cluster.name}: it has no ${conf}`,
     );
   try {
-    return poolsIn((await exec(commands.pools(cluster))).stdout);
+    return namesIn((await exec(commands.pools(cluster))).stdout);
   } catch (error) {
     throw driverErrors.invalid(
       `config.ceph.cluster_name: the cluster ${cluster.name} cannot be reached as client.${cluster.user}: is it running, and is the keyring of that user in /etc/ceph?`,

@@ -12,9 +12,19 @@ import { recordsFolder, volumeFolder } from '../layout.ts';
 import { patiently } from '../mounted/mounts.ts';
 import { isWritten } from '../mounted/trees.ts';
 import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
-import { codes, commands, leftIn, sealed, snapshotsOf, watchersIn, type Image, type ImageForm } from './commands.ts';
+import {
+  imageOf,
+  codes,
+  commands,
+  leftIn,
+  sealed,
+  snapshotsOf,
+  watchersIn,
+  type Image,
+  type ImageForm,
+} from './commands.ts';
 import type { RbdDevices } from './devices.ts';
-import { imageOf, imagesOf, isBegun } from './list-images.ts';
+import { imagesOf, isBegun, readImage } from './list-images.ts';
 import { deletedPrefix, idOf, imageName, needsMark } from './names.ts';
 
 /** The kernel takes chains of 16 clones. */
@@ -60,10 +70,10 @@ export class CephStore implements BlockStore {
     return images.flatMap((image) => asVolume(image, marks) ?? []);
   }
   async has(pool: PoolSpec, id: string): Promise<boolean> {
-    return (await imageOf(pool, imageName(id))) !== undefined;
+    return (await readImage(pool, imageName(id))) !== undefined;
   }
   async find(pool: PoolSpec, id: string): Promise<BlockVolume | undefined> {
-    const [image, marks] = await Promise.all([imageOf(pool, imageName(id)), marksOf(pool)]);
+    const [image, marks] = await Promise.all([readImage(pool, imageName(id)), marksOf(pool)]);
     return image && { id, bytes: image.bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
   }
   async create(pool: PoolSpec, id: string, bytes: number): Promise<void> {
@@ -105,10 +115,10 @@ export class CephStore implements BlockStore {
   }
 
   async #isLongChain(pool: PoolSpec, name: string): Promise<boolean> {
-    let parent = await imageOf(pool, name);
+    let parent = await readImage(pool, name);
     for (let links = 0; parent?.parent !== undefined; links += 1) {
       if (links >= longestChain) return true;
-      parent = await imageOf(pool, parent.parent.slice(0, parent.parent.lastIndexOf('@')));
+      parent = await readImage(pool, imageOf(parent.parent));
     }
     return false;
   }
@@ -191,7 +201,7 @@ export class CephStore implements BlockStore {
   }
   async resize(pool: PoolSpec, id: string, bytes: number): Promise<void> {
     const name = imageName(id);
-    if ((await imageOf(pool, name))?.bytes === bytes) return;
+    if ((await readImage(pool, name))?.bytes === bytes) return;
     const command = commands.resize(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, bytes);
     await runCeph(command, `cannot change the size of ${id} to ${bytes} bytes`);
     await this.#devices.resized?.(`${osdPoolOf(pool)}/${name}`, bytes);
