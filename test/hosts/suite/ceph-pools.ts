@@ -94,6 +94,32 @@ export function cephPools(): void {
       expect(images()).toEqual(['records']);
     });
 
+    test('an OSD pool goes before the cluster has trimmed the snapshots of its images, and stays while others have an image in it', async () => {
+      const { run } = fixture.cluster;
+      run('ceph', 'osd', 'set', 'nosnaptrim');
+      try {
+        for (const others of ['', 'disk']) {
+          const short = await filled({ 'ceph.osd.pg_num': '4' });
+          await fixture.storage.createPool(short, never);
+          run('rbd', 'create', `${short.name}/image`, '--size', '8M', '--image-feature', 'layering');
+          const write = (): string =>
+            run('rbd', 'bench', '--io-type', 'write', '--io-total', '4M', `${short.name}/image`);
+          write();
+          run('rbd', 'snap', 'create', '--no-progress', `${short.name}/image@one`);
+          write();
+          const [prefix = ''] = /rbd_data\.\w+/.exec(run('rbd', 'info', `${short.name}/image`)) ?? [];
+          run('rbd', 'snap', 'rm', '--no-progress', `${short.name}/image@one`);
+          run('rbd', 'rm', '--no-progress', `${short.name}/image`);
+          expect(run('rados', '-p', short.name, 'ls')).toContain(`${prefix}.`);
+          if (others !== '') run('rbd', 'create', `${short.name}/${others}`, '--size', '8M');
+          await fixture.storage.deletePool(short);
+          expect(run('ceph', 'osd', 'pool', 'ls').split('\n').includes(short.name)).toBe(others !== '');
+        }
+      } finally {
+        run('ceph', 'osd', 'unset', 'nosnaptrim');
+      }
+    });
+
     test('a pool serves others while a large image is removed, and what a killed removal leaves goes, unless others made it', async () => {
       const rbd = (...args: readonly string[]): string => fixture.cluster.run('rbd', ...args);
       await make(custom('other'));

@@ -48,11 +48,11 @@ export const commands = {
   enable: (to: Cluster, pool: string) => call('ceph', to, 'osd', 'pool', 'application', 'enable', pool, 'rbd'),
   removePool: (to: Cluster, pool: string) =>
     call('ceph', to, 'osd', 'pool', 'delete', pool, pool, '--yes-i-really-really-mean-it'),
-  /** The first objects of a pool, which can have millions. */
+  /** The first objects of a pool, which can have millions. Data of deleted images stays listed until the cluster has trimmed their snapshots. */
   objects: (to: Cluster, pool: string) => [
     'sh',
     '-c',
-    '"$@" | head -n 50',
+    `"$@" | grep -v '^rbd_data[.]' | head -n 50`,
     'sh',
     ...call('rados', to, '-p', pool, 'ls'),
   ],
