@@ -21,7 +21,8 @@ export interface OwnEtcdDeps {
 export class OwnEtcdProcess {
   readonly #deps: OwnEtcdDeps;
   #process: EtcdProcess | undefined;
-  /** Generations of the authorities that it has trusted since its start. */
+  /** Generations of the trusted authorities: in its files, and since its start. */
+  #written = '';
   #trusted = '';
 
   constructor(deps: OwnEtcdDeps) {
@@ -49,10 +50,10 @@ export class OwnEtcdProcess {
 
   /** A member's files for reaching the etcds, signed by the current authority. */
   async storeFor(address: string, etcds: string): Promise<ClusterStore> {
-    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), this.#deps.issuers(), {
-      name: nameOf(address),
-      hosts: [hostOf(address)],
-    });
+    const issuers = this.#deps.issuers();
+    const member = { name: nameOf(address), hosts: [hostOf(address)] };
+    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), issuers, member);
+    this.#written = issuers.trusted.map(({ generation }) => generation).join();
     return { address: etcds, own: true, ca, cert, key };
   }
 
@@ -72,7 +73,7 @@ export class OwnEtcdProcess {
 
   /** etcd reads its trusted authorities only at its start. */
   get trustsOthers(): boolean {
-    return this.#trusted !== this.#trustedNow();
+    return this.#trusted !== this.#written;
   }
 
   /** Starts it again after `stop`. A failed start is tried again by the next call of `renew`. */
@@ -110,16 +111,9 @@ export class OwnEtcdProcess {
   }
 
   #newProcess(): EtcdProcess {
-    this.#trusted = this.#trustedNow();
+    this.#trusted = this.#written;
     const { log, etcdPath } = this.#deps;
     return new EtcdProcess({ log, ...(etcdPath === undefined ? {} : { etcdPath }) });
-  }
-
-  #trustedNow(): string {
-    return this.#deps
-      .issuers()
-      .trusted.map(({ generation }) => generation)
-      .join();
   }
 
   #dir(name: string): string {
