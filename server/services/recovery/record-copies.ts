@@ -1,7 +1,8 @@
 // Keeps copies of records in their pools: written behind each change, compared with the records at the start.
+import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { ownedKey } from '../../records/record-names.ts';
+import { ownedKey, ownedName, volumeIdOf } from '../../records/record-names.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import { ownedBy } from '../shared/owned-records.ts';
 import type { ScheduledTask } from '../shared/scheduler.ts';
@@ -178,14 +179,27 @@ export class RecordCopies {
 
   /** Copies of unrecorded objects that are in the pool are for `recover`; while there are some, the copies that they need stay, too. */
   async #dropStrays(poolName: string, directory: string, strays: readonly CopiedRecord[]): Promise<void> {
+    for (const record of strays) if (await this.#isInPool(poolName, record)) return;
+    await mapAtMost(atOnce, strays, (record) => removeCopy(directory, record));
+  }
+
+  /** Whether a container, volume or snapshot without a record has its files in the pool. */
+  async #isInPool(poolName: string, { kind, name }: CopiedRecord): Promise<boolean> {
     const { driver, pool } = this.#deps.pools.use(poolName);
-    let areSome = false;
-    for (const record of strays) {
-      const type = record.kind === 'containers' ? 'container' : record.kind === 'volumes' ? 'custom' : undefined;
-      if (type === undefined) continue;
-      const name = type === 'custom' ? record.name.slice(record.name.indexOf('/') + 1) : record.name;
-      areSome ||= await driver.hasVolume(pool, { type, name });
-    }
-    if (!areSome) await mapAtMost(atOnce, strays, (record) => removeCopy(directory, record));
+    if (kind === 'containers') return driver.hasVolume(pool, { type: 'container', name });
+    if (kind === 'volumes') return driver.hasVolume(pool, { type: 'custom', name: volumeIdOf(name).name });
+    if (kind !== 'snapshots' && kind !== 'volumeSnapshots') return false;
+    const snapshot = ownedName(name);
+    const owner = this.#ownerOf(kind, snapshot.uuid);
+    return owner !== undefined && (await driver.listSnapshots(pool, owner)).includes(snapshot.name);
+  }
+
+  #ownerOf(kind: 'snapshots' | 'volumeSnapshots', uuid: string): VolumeRef | undefined {
+    const { containers, volumes } = this.#deps.records;
+    const found = (kind === 'snapshots' ? containers : volumes).list().find((each) => each.document.uuid === uuid);
+    if (found === undefined) return undefined;
+    return kind === 'snapshots'
+      ? { type: 'container', name: found.name }
+      : { type: 'custom', name: volumeIdOf(found.name).name };
   }
 }

@@ -1,6 +1,6 @@
 // A daemon that lost its records restores them from the copies in its pools: idempotent, and without touching objects without a copy.
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
@@ -168,6 +168,21 @@ describe('copies', () => {
     expect(await copies('containers')).toEqual(['c9.json']);
     await recover(daemon, { apply: true });
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/c9']);
+  });
+
+  test('stay for recovery where an older state of the records lacks a snapshot of a container that it has', async () => {
+    const [database, saved] = ['database', 'older-database'].map((name) => join(daemon.dir, name)) as [string, string];
+    await daemon.restart(() => cp(database, saved, { recursive: true }));
+    await daemon.ok('POST', '/1.0/containers/c9/snapshots', { name: 'later' });
+    await until(async () => (await copies('snapshots')).some((file) => file.endsWith('%2Flater.json')));
+    await daemon.restart(async () => {
+      await rm(database, { recursive: true });
+      await rename(saved, database);
+    });
+    await daemon.restart();
+    expect(await daemon.get('/1.0/containers/c9/snapshots')).toHaveLength(1);
+    await recover(daemon, { apply: true });
+    expect(await daemon.get('/1.0/containers/c9/snapshots')).toHaveLength(2);
   });
 
   test('hold no secrets of the server', async () => {
