@@ -21,6 +21,7 @@ import {
   effectiveConfigAttribute,
   gantryResource,
   nameAttribute,
+  notEmpty,
   problemsInConfig,
   shownMap,
 } from './shared/common-attributes.ts';
@@ -42,7 +43,7 @@ const attributes = {
     doc: 'Type of the network.',
     default: 'bridge',
     replace: true,
-    check: (type: string) => (type === '' ? 'must not be empty' : undefined),
+    check: notEmpty,
   }),
   config: completedConfigAttribute(
     'Config keys. Values that the server fills in (addresses, NAT) are in `effective_config`.',

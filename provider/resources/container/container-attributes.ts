@@ -22,6 +22,7 @@ import {
   descriptionAttribute,
   devicesAttribute,
   nameAttribute,
+  notEmpty,
   writeOnlyConfigAttributes,
 } from '../shared/common-attributes.ts';
 
@@ -108,7 +109,7 @@ const waitAttributes = {
 
 const fileAttributes = {
   content: text({ doc: 'The content, as text.' }),
-  source: text({ doc: 'Path of a local file with the content.' }),
+  source: text({ doc: 'Path of a local file with the content.', check: notEmpty }),
   mode: text({ doc: 'Permissions, octal.', default: '0644', check: fileMode, same: isSameMode }),
   uid: integer({ doc: 'User id of the owner, in the container.', default: 0 }),
   gid: integer({ doc: 'Group id, in the container.', default: 0 }),

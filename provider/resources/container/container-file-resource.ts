@@ -13,7 +13,7 @@ import { absolutePath, fileMode, isSameMode, oneOf } from './container-attribute
 import { removeFile } from './container-file-map.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { isOtherOwner } from '../shared/rename.ts';
-import { gantryResource } from '../shared/common-attributes.ts';
+import { gantryResource, notEmpty } from '../shared/common-attributes.ts';
 import { performFirst } from '../shared/write.ts';
 import { containerPath } from './snapshot.ts';
 
@@ -24,18 +24,14 @@ const attributes = {
   path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
   type: text({ doc: '`file`, `directory` or `symlink`.', default: 'file', replace: true, check: oneOf(...kinds) }),
   content: text({ doc: 'file: the content, as text.' }),
-  source: text({ doc: 'file: path of a local file with the content.' }),
+  source: text({ doc: 'file: path of a local file with the content.', check: notEmpty }),
   content_wo: text({
     doc: 'file: the content, as text that is never stored: raise `content_wo_version` to write new content. Its hash is not stored either, so plans compare only existence, mode and owner.',
     sensitive: true,
     writeOnly: true,
   }),
   content_wo_version: integer({ doc: 'Any number; a change writes `content_wo` again.' }),
-  target: text({
-    doc: 'symlink: its target.',
-    replace: true,
-    check: (target) => (target === '' ? 'must not be empty' : undefined),
-  }),
+  target: text({ doc: 'symlink: its target.', replace: true, check: notEmpty }),
   mode: text({
     doc: 'Permissions, octal. Default: 0644, or 0755 for a directory.',
     ...serverDefault,

@@ -48,6 +48,9 @@ export const nameAttribute = (doc: string, rule: NameRule) =>
 export const fixedNameAttribute = (doc: string, rule: NameRule) =>
   text({ doc: `${doc} Another name replaces the object.`, required: true, replace: true, check: rule });
 
+/** The check of a text that has no empty value. */
+export const notEmpty = (value: string): string | undefined => (value === '' ? 'must not be empty' : undefined);
+
 export const descriptionAttribute = text({ doc: 'Free text.', default: '' });
 
 /** Terraform hides a value of `config` that comes from a sensitive variable only there, so that a copy of the config has to be sensitive. */
