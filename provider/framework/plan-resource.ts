@@ -2,7 +2,7 @@
 import type { Attributes } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { plannedNullEntries, withoutNullEntries } from './null-entries.ts';
-import type { ConfigOf, DraftOf } from './object-type.ts';
+import type { ConfigOf, DraftOf, PrivateData } from './object-type.ts';
 import { planChange } from './plan.ts';
 import type { AnyResource, TakenBy } from './provider.ts';
 import { redacted } from './redact.ts';
@@ -23,6 +23,7 @@ export interface PlanInput {
   readonly prior: ValueMap | null;
   readonly isImported: boolean;
   readonly takenBy?: TakenBy;
+  readonly privateData?: PrivateData;
 }
 
 export async function planResource<C>(deps: PlanDeps<C>, { config, prior, ...marks }: PlanInput): Promise<PlanResult> {
@@ -45,7 +46,7 @@ async function planWithHook<C>(
   { resource, client, explain }: PlanDeps<C>,
   config: ValueMap,
   prior: ValueMap | null,
-  { isImported, takenBy }: Pick<PlanInput, 'isImported' | 'takenBy'>,
+  { isImported, takenBy, privateData = {} }: Omit<PlanInput, 'config' | 'prior'>,
 ): Promise<PlanResult> {
   const change = planChange(resource.attributes, config, prior, isImported);
   if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
@@ -60,6 +61,7 @@ async function planWithHook<C>(
       differs: change.differs,
       isImported,
       takenBy,
+      privateData,
       client,
       replace: (path) => replace.push(path),
       add: (diagnostic) => diagnostics.push(diagnostic),

@@ -4,7 +4,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
 import type { AnyAction } from './actions/action.ts';
 import type { Listing } from './listing/listing.ts';
-import type { ConfigOf, Context, CreateContext, DraftOf, ObjectType } from './object-type.ts';
+import type { ConfigOf, Context, CreateContext, DraftOf, ObjectType, PrivateData } from './object-type.ts';
 import type { Path } from './path.ts';
 import type { JsonObject, Upgrades } from './stored-state.ts';
 import type { OperationName } from './timeouts.ts';
@@ -24,6 +24,7 @@ export interface PlanHook<A extends Attributes, C> {
   /** True between an import and the first apply. */
   readonly isImported: boolean;
   readonly takenBy: TakenBy;
+  readonly privateData: PrivateData;
   /** Absent while the configuration of the provider is not known yet. */
   readonly client: C | undefined;
   readonly replace: (path: Path) => void;

@@ -174,7 +174,7 @@ export class ProviderServer<C> {
     const deps = { resource: this.resource(typeName), client: this.#client(), explain: this.#explain.bind(this) };
     const isNew = isImportedIn(this.#run, privateData);
     const takenBy = isMoved(privateData) ? 'moved' : isNew ? 'imported' : undefined;
-    return planResource(deps, { config, prior, isImported: isImported(privateData), takenBy });
+    return planResource(deps, { config, prior, isImported: isImported(privateData), takenBy, privateData });
   }
 
   async apply(typeName: string, input: ApplyInput): Promise<Applied> {

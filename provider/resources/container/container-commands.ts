@@ -5,7 +5,7 @@ import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts
 import { parseDuration } from '../../framework/duration.ts';
 import type { Path } from '../../framework/path.ts';
 import { endImport } from '../../framework/import-mark.ts';
-import type { Context } from '../../framework/object-type.ts';
+import type { Context, PrivateData } from '../../framework/object-type.ts';
 import { equalValues, type Value } from '../../framework/value.ts';
 import type { ExecSpec } from './container-attributes.ts';
 import { runCommand } from './run-command.ts';
@@ -55,9 +55,20 @@ export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): rea
 
 const notedKey = 'noted_commands';
 
+const notedNames = (privateData: PrivateData): Set<string> =>
+  new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
+
+/** Whether a command never ran, because the container did not, or because the run was interrupted before. */
+export function areCommandsOwed(execs: Execs | null, privateData: PrivateData): boolean {
+  const noted = notedNames(privateData);
+  return Object.entries(execs ?? {}).some(
+    ([name, spec]) => spec.enabled !== false && spec.exit_code === null && !noted.has(name),
+  );
+}
+
 /** Names of the commands that count as run because the container was imported, including those of the first apply after the import. */
 export function notedCommands({ privateData, warn }: Context<Link>, container: string, wanted: Execs | null) {
-  const noted = new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
+  const noted = notedNames(privateData);
   if (!endImport(privateData)) return [...noted];
   const names = Object.keys(wanted ?? {}).toSorted();
   if (names.length === 0) return [...noted];
@@ -68,7 +79,10 @@ export function notedCommands({ privateData, warn }: Context<Link>, container: s
   return [...noted];
 }
 
-/** Runs the commands one after another; returns all with their results. Commands that did not run keep their former results. */
+/**
+ * Runs the commands one after another; returns all with their results. Commands that did not run keep their former results. When the user
+ * wants to stop, the rest waits for the next apply: an error would have Terraform replace a new container.
+ */
 export async function runDueCommands(
   context: Context<Link>,
   container: string,
@@ -79,7 +93,7 @@ export async function runDueCommands(
   if (wanted === null) return null;
   const results: Record<string, ExecSpec> = {};
   for (const [name, spec] of Object.entries(wanted)) {
-    const before = prior?.[name];
+    const before = due.includes(name) ? undefined : prior?.[name];
     results[name] = {
       ...spec,
       exit_code: before?.exit_code ?? null,
@@ -87,11 +101,16 @@ export async function runDueCommands(
       stderr: spec.record_output === false ? null : (before?.stderr ?? null),
     };
   }
-  for (const name of due) {
+  for (const [index, name] of due.entries()) {
     const spec = wanted[name];
-    if (spec !== undefined) {
-      const path = [{ attribute: 'exec' }, { key: name }];
-      results[name] = { ...spec, ...(await runOne(context, container, spec, path)) };
+    if (spec === undefined) continue;
+    try {
+      results[name] = { ...spec, ...(await runOne(context, container, spec, [{ attribute: 'exec' }, { key: name }])) };
+    } catch (error) {
+      if (!context.stopping.aborted || context.signal.aborted) throw error;
+      const detail = `The next apply runs ${due.slice(index).join(', ')}; ${name} may have begun.`;
+      context.warn(warning(`The run was interrupted before all commands of ${container} ended`, detail));
+      break;
     }
   }
   return results;

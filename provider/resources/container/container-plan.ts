@@ -6,6 +6,7 @@ import { at } from '../../framework/path.ts';
 import type { PlanHook } from '../../framework/provider.ts';
 import { equalValues, isMap, isUnknown, isWhollyKnown, unknownValue, type Value } from '../../framework/value.ts';
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
+import { areCommandsOwed } from './container-commands.ts';
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource, mayBeOrigin } from './same-source.ts';
 import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
@@ -46,7 +47,8 @@ export async function planContainer(hook: Hook): Promise<void> {
   const restarts = prior.running === true && planned.running !== false && (causes.length > 0 || isOwed);
   if (restarts) planRestart(hook, prior, isOwed ? [...causes, 'an earlier change'] : causes);
   if (restarts && !differs) for (const name of changedByStart) planned[name] = unknownValue;
-  if (differs || restarts) {
+  const runs = prior.status === 'Running' && planned.running !== false;
+  if (differs || restarts || (runs && areCommandsOwed(prior.exec, hook.privateData))) {
     // What is known only after apply may restart or move it, too.
     const mayStart = restarts || moves || cost === undefined || isUnknown(planned.target);
     if (planned.running !== false) planCommands(hook, prior, mayStart);
