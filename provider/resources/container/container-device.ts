@@ -19,6 +19,7 @@ import { containerPath } from './snapshot.ts';
 import { conflicting, edit, editOf, keepEtag, performFirst } from '../shared/write.ts';
 import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
+import { readHolder } from './holder.ts';
 import { unchangedBody } from './container-state.ts';
 
 const attributes = {
@@ -60,10 +61,11 @@ export const containerDevice = gantryResource({
   },
 
   async read(state, context) {
-    const seen = await context.client.reader.read('container', state.container, context.signal);
+    const seen = await readHolder(context, state.container);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
-    return readDevice(seen.object, state);
+    const found = readDevice(seen.object, state);
+    return found === null ? null : { ...found, container: seen.object.name };
   },
 
   async create({ planned }, context) {

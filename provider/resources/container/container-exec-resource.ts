@@ -6,6 +6,7 @@ import { durationCheck } from '../../framework/duration.ts';
 import { at } from '../../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
 import { noOtherLimit, runOne } from './container-commands.ts';
+import { bornKey, readHolder } from './holder.ts';
 import { otherMap } from '../shared/config-maps.ts';
 import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -50,9 +51,6 @@ const attributes = {
   stderr: text({ doc: 'Its standard error, at most 64 KiB.', computed: true, keep: true }),
 };
 
-/** Key in private data: the creation time of the container in which the command ran. */
-const bornKey = 'container_created_at';
-
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
   doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output with `record_output`. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
@@ -67,14 +65,13 @@ export const containerExec = gantryResource({
       throw new DiagnosticError([failure('gantry_container_exec cannot be imported', detail)]);
     },
   },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('container', state.container, signal);
+  async read(state, context) {
+    const born = context.privateData[bornKey];
+    const seen = await readHolder(context, state.container);
     if (seen === undefined) return null;
-    const born = seen.object.created_at;
     // The command has not run in a new container of that name.
-    if (privateData[bornKey] !== undefined && privateData[bornKey] !== born) return null;
-    privateData[bornKey] = born;
-    return {};
+    if (born !== undefined && born !== seen.object.created_at) return null;
+    return { container: seen.object.name };
   },
   validate({ environment_wo: environment, environment_wo_version: version }) {
     if (version === null || environment !== null) return [];

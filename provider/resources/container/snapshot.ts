@@ -13,6 +13,7 @@ import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
 import { perform, performCreate } from '../shared/write.ts';
 import { inTurn } from './container-queue.ts';
+import { bornKey, readHolder } from './holder.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
@@ -39,10 +40,15 @@ export const snapshot = gantryResource({
   }),
   importing: importByParts(['container', 'name'], 'web/before-upgrade'),
   async read(state, context) {
-    const found = await readPath<Snapshot>(context, pathOf(state));
+    let { container } = state;
+    let found = await readPath<Snapshot>(context, pathOf(state));
+    if (found === undefined || context.privateData[bornKey] === undefined) {
+      container = (await readHolder(context, container))?.object.name ?? container;
+      if (container !== state.container) found = await readPath<Snapshot>(context, pathOf({ ...state, container }));
+    }
     if (found === undefined) return null;
     const { stateful, expires_at: expires, created_at: created } = found.metadata;
-    return { stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
+    return { container, stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
   },
   async create({ planned }, context) {
     const { http } = context.client.client;
