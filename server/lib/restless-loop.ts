@@ -48,12 +48,15 @@ export class RestlessLoop {
   }
 
   async #lookOnce(): Promise<void> {
+    const untilMs = this.#restlessUntilMs;
     const rest = await this.#deps.look();
+    // What is told during a check may have come too late for it.
+    const isAsked = this.#restlessUntilMs !== untilMs;
     this.#looking = undefined;
     this.#isOver ||= rest === 'over';
     if (this.#isOver) return;
     const { restless, settled } = this.#deps.everyMs;
-    const isRestless = rest === 'restless' || performance.now() < this.#restlessUntilMs;
+    const isRestless = isAsked || rest === 'restless' || performance.now() < this.#restlessUntilMs;
     this.#timer = setTimeout(() => this.#look(), isRestless ? restless : settled);
     this.#timer.unref();
   }

@@ -107,7 +107,9 @@ export class StoreCare {
   async end(): Promise<void> {
     const ended = this.#care;
     this.#care = undefined;
-    await ended?.of.stop();
+    const stopped = ended?.of.stop();
+    // Its pending calls fail at once, also to an etcd that hangs.
     ended?.link.close();
+    await stopped;
   }
 }

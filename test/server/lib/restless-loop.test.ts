@@ -40,6 +40,27 @@ test('it keeps checking often while the result says so', async () => {
   await loop.stop();
 });
 
+test('it checks soon again if soon is called during a check that lasts longer than the time for frequent checks', async () => {
+  let looks = 0;
+  const loop = new RestlessLoop({
+    look: async () => {
+      looks += 1;
+      await new Promise((resolve) => setTimeout(resolve, 8_000));
+      return 'settled';
+    },
+    everyMs: { restless: 1_000, settled: 100_000 },
+    restlessMs: 5_000,
+  });
+  loop.soon();
+  await vi.advanceTimersByTimeAsync(1_000);
+  loop.soon();
+  await vi.advanceTimersByTimeAsync(8_500);
+  expect(looks).toBe(2);
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(looks).toBe(2);
+  await loop.stop();
+});
+
 test('it ends if there is nothing to check, and when it is stopped', async () => {
   const over = loopOf(() => 'over');
   over.loop.soon();

@@ -1,10 +1,14 @@
 // Maintenance of etcd's file: unused space is returned, an alarm is cleared once there is room, an operator is warned before.
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { StoreCare } from '../../../../server/daemon/stores/etcd-watch.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
 import { EtcdCare } from '../../../../server/membership/etcd/care.ts';
 import { type EtcdFacts, nextCare, warningsOf } from '../../../../server/membership/etcd/care-plan.ts';
 import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
+import { freePort } from '../../../support/hosts/free-port.ts';
 import { openEtcdNest } from '../../../support/store/supervised-etcd.ts';
 import { del, put } from '../../../support/store/watching.ts';
 import { until } from '../../../support/until.ts';
@@ -35,6 +39,25 @@ const facts = (sizes: readonly (readonly [number, number] | undefined)[], ...ala
 const changed = ({ etcds, alarms }: EtcdFacts): EtcdFacts => ({
   etcds: etcds.map((etcd) => ({ ...etcd, defragmentedAt: 4 })),
   alarms,
+});
+
+test('the end of the maintenance does not wait for an etcd that accepts connections and says nothing', async () => {
+  const port = await freePort();
+  let connections = 0;
+  const silent = createServer((socket) => {
+    connections += 1;
+    onTestFinished(() => void socket.destroy());
+  }).listen(port, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const care = new StoreCare(silentLog);
+  await care.begin({ address: `etcd://127.0.0.1:${port}/gantry`, own: true });
+  vi.advanceTimersByTime(60_000);
+  await until(() => connections > 0);
+  const begun = performance.now();
+  await care.end();
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
 describe('the next step', () => {
