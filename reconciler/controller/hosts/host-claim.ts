@@ -1,6 +1,6 @@
 // The claim of this controller on one set on one host: taken with its first run, renewed while it works, released when the set leaves.
 import { createHash } from 'node:crypto';
-import { pause } from '../../../server/lib/shared/deadline.ts';
+import { pause, withLimit } from '../../../server/lib/shared/deadline.ts';
 import { claimKey, stateKey } from '../../core/ownership/set-state.ts';
 import { joinedParts } from '../../core/ownership/long-notes.ts';
 import { changeNotes, type NotesConfig, type Patch } from '../../engine/notes/notes.ts';
@@ -114,7 +114,6 @@ export class HostClaim {
   async #change(decide: (config: NotesConfig) => Patch | undefined, signal?: AbortSignal): Promise<void> {
     const { set, link } = this.#deps;
     const notes = new SetNotes(link.client, set, link.host.project);
-    const limit = AbortSignal.timeout(patienceMs);
-    await changeNotes({ notes, pause }, decide, signal === undefined ? limit : AbortSignal.any([signal, limit]));
+    await changeNotes({ notes, pause }, decide, withLimit(signal, patienceMs));
   }
 }

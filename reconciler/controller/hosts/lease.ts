@@ -3,7 +3,7 @@
 // another one is active, and one that has too few locks releases them for a while: so two that start at the same time, or know
 // different hosts while their configuration changes, are never both active and do not block each other.
 import { randomBytes } from 'node:crypto';
-import { pause, untilAborted } from '../../../server/lib/shared/deadline.ts';
+import { pause, untilAborted, withLimit } from '../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
@@ -101,7 +101,7 @@ export class Lease {
     const end = this.#end;
     if (end !== undefined) for (const claim of joined) claim.begin(() => this.#look(), end);
     if (end?.aborted === false) {
-      const patience = AbortSignal.any([end, AbortSignal.timeout(ttlMs / 2)]);
+      const patience = withLimit(end, ttlMs / 2);
       await Promise.race([Promise.all(joined.map((claim) => claim.asked)), untilAborted(patience)]);
     }
     const others = left.map(({ othersUntilMs }) => othersUntilMs);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { parseEndpoints } from '../../../server/client/transport/host-endpoint.ts';
+import { withLimit } from '../../../server/lib/shared/deadline.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
 import { connectTo, HostLink, type LinkDeps } from './host-link.ts';
@@ -84,8 +85,7 @@ async function checkRestriction(
   tenant: string,
   stop: AbortSignal | undefined,
 ): Promise<void> {
-  const limit = AbortSignal.timeout(checkMs);
-  const signal = stop === undefined ? limit : AbortSignal.any([limit, stop]);
+  const signal = withLimit(stop, checkMs);
   const remedy = `add it there with gantry trust add ${tenant} --restricted --projects ${project}`;
   const { metadata } = await client.server(signal);
   if (metadata.auth !== 'trusted')

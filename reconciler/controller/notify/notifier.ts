@@ -1,7 +1,7 @@
 // Sends notices without blocking a set: one queue per notification, retries with backoff, a limit of messages per minute.
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { pause } from '../../../server/lib/shared/deadline.ts';
+import { pause, withLimit } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
 import { durationMs } from '../../../server/api/text/durations.ts';
@@ -185,7 +185,7 @@ interface Sending {
 /** Treats SMTP codes like HTTP: a 4xx is worth a retry, a 5xx is final. */
 async function mailed(mail: Mail, signal: AbortSignal): Promise<Answer> {
   try {
-    await sendMail(mail, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+    await sendMail(mail, withLimit(signal, timeoutMs));
     return { status: 250, retryAfter: undefined, text: '' };
   } catch (error) {
     if (!(error instanceof SmtpError)) throw error;
@@ -204,7 +204,7 @@ function exchange(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
   const { url, method, headers, body, ca } = outgoing;
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const limited = withLimit(signal, timeoutMs);
     const request = send(
       url,
       {

@@ -32,6 +32,15 @@ export async function within<T>(
   }
 }
 
+/** Aborts with `signal`, or after `ms`. */
+export function withLimit(signal: AbortSignal | undefined, ms: number): AbortSignal {
+  const limit = AbortSignal.timeout(ms);
+  if (signal === undefined) return limit;
+  // Without a listener Node 20 collects as garbage what only `any` refers to, and the limit never comes.
+  limit.addEventListener('abort', () => {}, { once: true });
+  return AbortSignal.any([signal, limit]);
+}
+
 export const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { withLimit } from '../../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { commandError } from '../../errors/usage-error.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
@@ -27,7 +28,7 @@ const patienceMs = 5000;
 export async function unreachable(word: string, remotes: Remotes, stop: AbortSignal): Promise<string | undefined> {
   const { remote } = parseImageWord(word, remotes);
   if (remote?.protocol !== 'simplestreams') return undefined;
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(patienceMs)]);
+  const signal = withLimit(stop, patienceMs);
   try {
     const { status } = await fetch(`${remote.url}/streams/v1/index.json`, { method: 'HEAD', signal });
     return status < 400 ? undefined : `${remote.url} answers with HTTP ${status}`;

@@ -1,6 +1,7 @@
 // Reads a path in a container: a directory with its entries, or one entry.
 import type { FileEntry, Files } from '../../../../server/client/files/container-files.ts';
 import { discard } from '../../../../server/client/files/file-helpers.ts';
+import { withLimit } from '../../../../server/lib/shared/deadline.ts';
 import { compareText } from '../../../core/text/listing-order.ts';
 import type { FileRow, FileView } from '../../contract/index.ts';
 
@@ -25,7 +26,7 @@ export async function browse(files: Files, path: string, signal: AbortSignal): P
 
 /** Sockets, devices and entries that were deleted in between are listed without details. */
 async function look(files: Files, directory: string, name: string, signal: AbortSignal): Promise<FileRow> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(lookLimitMs)]);
+  const limit = withLimit(signal, lookLimitMs);
   try {
     return { name, ...factsOf(await files.read(inside(directory, name), limit)) };
   } catch {

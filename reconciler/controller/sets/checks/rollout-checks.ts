@@ -5,7 +5,7 @@ import { expandVariables } from '../../../manifest/variables/variables.ts';
 import type { MetricCheck } from '../../config/config.ts';
 import { judgeMetric } from '../../decide/judge-metric.ts';
 import { authorizationOf, bodyText, dispatcherFor, get } from '../../sources/http/download.ts';
-import { pause } from '../../../../server/lib/shared/deadline.ts';
+import { pause, withLimit } from '../../../../server/lib/shared/deadline.ts';
 
 export interface CheckedBatch {
   readonly set: string;
@@ -62,7 +62,7 @@ async function problemOf(check: MetricCheck, batch: CheckedBatch, signal: AbortS
     ...(caFile === undefined ? {} : { caFile }),
   };
   const unchanged = (path: string): string => path;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(longestLookMs)]);
+  const limited = withLimit(signal, longestLookMs);
   try {
     const dispatcher = await dispatcherFor(credentials, unchanged);
     try {
