@@ -132,7 +132,8 @@ function readInside(process: SimProcessView, path: string): Buffer | undefined {
 const isInside = (process: SimProcessView, path: string): boolean =>
   attempt(() => inside(process, path) !== undefined, false);
 
-function inside(process: SimProcessView, path: string): string | undefined {
+/** The place of a path on this host; undefined if its links lead out of the rootfs. Throws if there is none. */
+export function inside(process: Pick<SimProcessView, 'rootfs' | 'cwd'>, path: string): string | undefined {
   const root = realpathSync(process.rootfs);
   const real = realpathSync(join(root, posix.resolve('/', process.cwd, path)));
   return real === root || real.startsWith(root + sep) ? real : undefined;

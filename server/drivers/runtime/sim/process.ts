@@ -2,9 +2,9 @@
 import { PassThrough, Writable } from 'node:stream';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { attempt } from '../../../lib/shared/attempt.ts';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../command.ts';
-import type { SimProcessView } from './commands.ts';
+import { inside, type SimProcessView } from './commands.ts';
 import { runProgram } from './shell.ts';
 
 export interface SimProcessContext {
@@ -148,6 +148,9 @@ function terminalInput(
 }
 
 function enteredBy({ cwd = '/root' }: RuntimeCommand, rootfs: string): string {
-  const isThere = cwd === '/root' || statSync(join(rootfs, cwd), { throwIfNoEntry: false })?.isDirectory();
-  return isThere === true ? cwd : '/';
+  const isThere = (): boolean => {
+    const real = inside({ rootfs, cwd: '/' }, cwd);
+    return real !== undefined && statSync(real).isDirectory();
+  };
+  return cwd === '/root' || attempt(isThere, false) ? cwd : '/';
 }

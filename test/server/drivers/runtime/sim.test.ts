@@ -106,4 +106,15 @@ describe('the simulation in particular', () => {
     expect(await cat('/etc/out')).toBe('');
     expect(await cat('/../../../../../../etc/hostname')).toBe('');
   });
+
+  test('a command enters no folder of the host through a link of the guest', async () => {
+    mkdirSync(join(base, 'srv/deep'), { recursive: true });
+    symlinkSync('/proc', join(base, 'srv/out'));
+    symlinkSync('deep', join(base, 'srv/in'));
+    await sim.start(runOf('a'), never);
+    const entered = async (cwd: string): Promise<string> => (await execIn(sim, 'a', ['pwd'], { cwd })).stdout;
+    expect(await entered('/srv/in')).toBe('/srv/in\n');
+    expect(await entered('/srv/out')).toBe('/\n');
+    expect(await entered('/srv/missing')).toBe('/\n');
+  });
 });
