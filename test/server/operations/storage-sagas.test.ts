@@ -1,10 +1,11 @@
 // Moves to another pool: records, files, snapshots and the devices that name a volume, also when the deletion of the original fails.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
 import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
+import { restoreSnapshotSaga } from '../../../server/services/containers/snapshots/snapshot-restore.ts';
 import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
 import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
 import { storageWorld, volumeMove } from '../../support/sagas/storage-proofs.ts';
@@ -86,3 +87,28 @@ test('Files without a record, which refuse a creation, survive a crash before it
   const ref = { type: 'custom', name: 'v' } as const;
   expect([await driver.hasVolume(pool, ref), await driver.listSnapshots(pool, ref)]).toEqual([true, ['s']]);
 });
+
+test.each([true, false])(
+  'A restore that is cut off has files and config of one state: %s that the files are back',
+  async (isBack) => {
+    const at = await storageWorld();
+    onTestFinished(() => at.cleanUp());
+    const { records, pools } = at;
+    const saga = restoreSnapshotSaga(at);
+    const sagas = new Sagas({ records, clock: systemClock(), log: silentLog, table: { 'snapshot-restore': saga } });
+    const { driver } = pools.use('p');
+    const cut = new AbortController();
+    const restore = driver.restoreSnapshot.bind(driver);
+    vi.spyOn(driver, 'restoreSnapshot').mockImplementation(async (...all) => {
+      cut.abort(new Error('the daemon stops'));
+      if (!isBack) cut.signal.throwIfAborted();
+      const [pool, snapshot] = all;
+      await restore(pool, snapshot, new AbortController().signal);
+    });
+    const before = records.containers.get('c')!.document;
+    const document = { ...before, description: 'of the snapshot' };
+    const params = { container: 'c', uuid: 'c-uuid', pool: 'p', snapshot: 's', document };
+    await expect(sagas.run(saga, params, { signal: cut.signal })).rejects.toThrow('the daemon stops');
+    expect(records.containers.get('c')?.document.description).toBe(isBack ? 'of the snapshot' : '');
+  },
+);

@@ -1,6 +1,7 @@
 // The saga that restores the content, config and devices of a container's snapshot.
 import { readySnapshot, type SnapshotParams, type SnapshotSagaDeps, snapshotCheckpointDir } from './snapshot-files.ts';
 import type { RestorePlan } from '../../limits/planned.ts';
+import type { Changes } from '../../../records/records.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { requirePlaces, requireProfiles } from '../shared/draft.ts';
@@ -13,6 +14,10 @@ import { profilesOf } from '../../shared/project-scope.ts';
 
 /** Finished after a crash: from the first step on the old content may be gone. */
 export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams & RestorePlan> {
+  const back = new WeakSet<object>();
+  const putDocument = (changes: Changes, { container, document }: SnapshotParams & RestorePlan): void => {
+    if (deps.records.containers.has(container)) changes.put('containers', container, document);
+  };
   return {
     kind: 'snapshot-restore',
     onRestart: 'finish',
@@ -27,10 +32,12 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams
     steps: [
       {
         name: 'volume',
-        async execute({ pool, container, snapshot, document }, context) {
+        async execute(params, context) {
+          const { pool, container, snapshot, document } = params;
           const { driver, pool: spec } = deps.pools.use(pool);
           const volume = newContainerVolume(deps.records, container, document);
           await driver.restoreSnapshot(spec, { volume, snapshot }, context.signal);
+          back.add(params);
         },
         // Atomic in the driver: a failure leaves the old content.
       },
@@ -48,8 +55,10 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams
         },
       },
     ],
-    commit(changes, { container, document }) {
-      if (deps.records.containers.has(container)) changes.put('containers', container, document);
+    commit: putDocument,
+    // What fails after the content is back must not leave the config of the content before.
+    rollBack(changes, params) {
+      if (back.has(params)) putDocument(changes, params);
     },
   };
 }
