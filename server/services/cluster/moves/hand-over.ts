@@ -1,6 +1,4 @@
 // Moves a stopped container on shared storage to another member: the files stay in place, one transaction moves its records.
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
 import { plainName } from '../../../api/project/project-names.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
@@ -14,8 +12,9 @@ import { ownedBy } from '../../shared/owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
 import { usesOf } from '../../shared/used-by.ts';
 import { recordsPerTxn, takeOver, type TakeOver } from '../healing/take-over.ts';
+import { leave } from './sagas/container-leave.ts';
 
-type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };
+type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir' | 'pools' | 'sagas'> & { readonly cluster: Cluster };
 
 export interface MoveTo {
   readonly member: Member;
@@ -49,14 +48,15 @@ export function refuseHandOver(records: Records, name: string, to: MoveTo): void
 
 /** The caller holds the container's lock. Throws AppError conflict after a concurrent change. */
 export async function handOver(deps: Deps, name: string, to: MoveTo): Promise<void> {
-  const { records, runtime, cluster, logsDir } = deps;
+  const { records, cluster } = deps;
   refuseHandOver(records, name, to);
-  const place = { from: cluster.members.here, to: to.member.number };
-  for (const { compares, ops } of takeOver(takenOf(records, name), place, []))
-    if (!(await records.writeKeys(compares, ops))) throw errors.conflict('container', plainName(name));
-  await cluster.readBarrier();
-  await runtime.forget(name);
-  await rm(join(logsDir, name), { recursive: true, force: true });
+  const { uuid, pool } = readyContainer(records, name).document;
+  await leave(deps, { name, uuid, pool }, async () => {
+    const place = { from: cluster.members.here, to: to.member.number };
+    for (const { compares, ops } of takeOver(takenOf(records, name), place, []))
+      if (!(await records.writeKeys(compares, ops))) throw errors.conflict('container', plainName(name));
+    await cluster.readBarrier();
+  });
 }
 
 function takenOf(records: Records, name: string): readonly TakeOver[] {

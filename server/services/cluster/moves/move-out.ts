@@ -21,7 +21,7 @@ import { ownedBy } from '../../shared/owned-records.ts';
 import { needProject } from '../../shared/project-scope.ts';
 import { handOver, type MoveTo, refuseHandOver, staysInPool } from './hand-over.ts';
 import { whilePresent } from './member-gone.ts';
-import { leaveContainerSaga } from './sagas/container-leave.ts';
+import { leave } from './sagas/container-leave.ts';
 
 export type MoveOutDeps = ContainerSourceDeps & { readonly cluster: Cluster };
 
@@ -90,7 +90,7 @@ async function sendAway(
 ): Promise<void> {
   const watch = whilePresent(deps.cluster.members, to.member.number, running.signal);
   const doubt = `Whether the container ${plainName(name)} has moved to ${to.member.name}`;
-  const saga = leaveContainerSaga(deps, async () => {
+  const leaving = leave(deps, { name, uuid, pool }, async () => {
     try {
       await send(deps, name, uuid, to, { ...running, signal: watch.signal });
     } catch (error) {
@@ -100,11 +100,7 @@ async function sendAway(
     }
     await deps.cluster.needCurrent(doubt);
   });
-  try {
-    await deps.sagas.run(saga, { name, uuid, pool });
-  } finally {
-    watch.end();
-  }
+  await leaving.finally(() => watch.end());
 }
 
 /** Resolves when the other member says that it has it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isTrue } from '../../../../api/text/value-checks.ts';
 import type { Records } from '../../../../records/records.ts';
 import { plainName } from '../../../../api/project/project-names.ts';
-import type { Saga, SagaContext } from '../../../../operations/saga.ts';
+import type { Saga, SagaContext, Sagas } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
 import { readyContainer } from '../../../shared/find-container.ts';
 import { dropSnapshots } from '../../../containers/shared/snapshot-records.ts';
@@ -15,12 +15,25 @@ export interface LeaveParams {
   readonly pool: string;
 }
 
+type LeaveDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>;
+
 /** Sends it to the other member, and resolves once this one can see the outcome. Absent at recovery. */
 export type SendAway = (params: LeaveParams, context: SagaContext) => Promise<void>;
 
+/** Throws if the container stays. What a failure or a crash leaves here of one that has moved is removed later. */
+export async function leave(
+  deps: LeaveDeps & { readonly sagas: Pick<Sagas, 'run'> },
+  params: LeaveParams,
+  send: SendAway,
+): Promise<void> {
+  await deps.sagas.run(leaveContainerSaga(deps, send), params).catch((error: unknown) => {
+    if (deps.records.containers.get(params.name)?.document.uuid === params.uuid) throw error;
+  });
+}
+
 /** Only the record decides whether it has moved, and only the other member removes the record. */
 export function leaveContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+  deps: LeaveDeps,
   send: SendAway = () => Promise.reject(new Error('The move was interrupted')),
 ): Saga<LeaveParams> {
   const { records } = deps;
@@ -60,9 +73,9 @@ export function leaveContainerSaga(
       { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name) },
       {
         name: 'files',
-        async execute({ name, uuid, pool }) {
+        async execute({ name, pool }) {
           await rm(join(deps.logsDir, name), { recursive: true, force: true });
-          if (!isInUse(records, { name, uuid, pool })) await deps.pools.deleteVolume(pool, { type: 'container', name });
+          if (!isInUse(records, name, pool)) await deps.pools.deleteVolume(pool, { type: 'container', name });
         },
       },
       // Their files were deleted with the volume.
@@ -71,9 +84,8 @@ export function leaveContainerSaga(
   };
 }
 
-/** The files are in a shared pool, and another member took the container over while this one was away. */
-function isInUse({ pools, others }: Records, { name, uuid, pool }: LeaveParams): boolean {
+/** The files are in a shared pool, where another member uses this place: for this container, or for one made since. */
+function isInUse({ pools, others }: Records, name: string, pool: string): boolean {
   const isShared = isTrue(pools.get(pool)?.document.config['source.shared']);
-  const found = others.get('containers', name)?.document;
-  return isShared && found?.uuid === uuid && found.pool === pool;
+  return isShared && others.get('containers', name)?.document.pool === pool;
 }
