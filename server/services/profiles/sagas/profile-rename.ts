@@ -20,7 +20,14 @@ export function renameProfileSaga({ records }: { readonly records: Records }): S
       changes.put('profiles', to, entry.document);
     },
     steps: [
-      { name: 'containers', execute: ({ name, to }) => moveAll(name, to), undo: ({ name, to }) => moveAll(to, name) },
+      {
+        name: 'containers',
+        execute: ({ name, to }) => moveAll(name, to),
+        // Others may delete the old name once it has no users: the rename has happened then.
+        async undo({ name, to }) {
+          if (records.profiles.has(name)) await moveAll(to, name);
+        },
+      },
     ],
     commit: (changes, { name, to }) => {
       // The old name may have been edited, or used, since.
@@ -31,7 +38,9 @@ export function renameProfileSaga({ records }: { readonly records: Records }): S
       changes.delete('profiles', name);
     },
     rollBack: (changes, { name, to }) => {
-      if (records.profiles.has(name) && records.profiles.has(to)) changes.delete('profiles', to);
+      if (!records.profiles.has(name) || !records.profiles.has(to)) return;
+      moveNames(changes, namingProfile(records, to), to, name);
+      changes.delete('profiles', to);
     },
   };
 }
