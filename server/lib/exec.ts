@@ -42,6 +42,8 @@ export class ExecError extends Error {
 
 /** How long the pipes of a program may stay open after its exit. */
 const closeGraceMs = 500;
+/** How long a killed program is waited for. */
+const killGraceMs = 30_000;
 
 /** Settles when the program has ended and its output was read, also when it is told to stop. Throws ExecError. */
 export async function exec(
@@ -69,6 +71,8 @@ export async function exec(
     const stop = (why: string): void => {
       stopped ??= why;
       child.kill('SIGKILL');
+      // One that hangs in the kernel, as on a dead network disk, does not end by that: its caller would wait for ever, with its locks.
+      setTimeout(() => end(null, 'SIGKILL'), killGraceMs).unref();
     };
     const timer = setTimeout(stop, timeoutMs, `did not finish in ${timeoutMs} ms`);
     const abort = (): void => stop(`was told to stop${becauseOf(signal?.reason)}`);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { quickStart } from '../../../server/drivers/runtime/host/quick-start.ts';
 import { type Libc, loadLibc } from '../../../server/drivers/runtime/host/syscalls.ts';
 import { exec, ExecError } from '../../../server/lib/exec.ts';
@@ -171,3 +171,15 @@ test.skipIf(libc === undefined)(
     await until(() => readdirSync('/proc/self/fd').length <= before);
   },
 );
+
+test('A program that its kill does not end, since it hangs in the kernel, is not waited for without end', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const hanging = { stdin: null, stdout: null, stderr: null, kill: () => {}, on: () => {} };
+  startProgramsBy({ start: () => hanging });
+  const ended = exec(['umount', '/mnt'], { timeoutMs: 1000 }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await Promise.race([ended, 'it is waited for'])).toMatchObject({
+    message: 'umount did not finish in 1000 ms',
+  });
+});
