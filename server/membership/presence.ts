@@ -135,10 +135,13 @@ export class Presence {
     const isDirty = this.#dirty.size > 0 || this.#isAllDirty || this.#isSelfDirty;
     if (!isDirty && isFenceCurrent && this.#flushing === undefined) return;
     this.#again = true;
-    this.#flushing ??= this.#flushAll().finally(() => {
-      this.#flushing = undefined;
-    });
-    await this.#flushing;
+    // A call may come when the last round is over and `#flushing` still there.
+    while (this.#again) {
+      this.#flushing ??= this.#flushAll().finally(() => {
+        this.#flushing = undefined;
+      });
+      await this.#flushing;
+    }
   }
 
   /** The time to live may have changed: moves the keys to a lease of that length. Never throws: a later call retries. */
