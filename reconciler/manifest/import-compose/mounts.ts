@@ -10,6 +10,10 @@ interface Mount {
   readonly isReadonly: boolean;
   /** `volume`, `bind`, `tmpfs`; empty in the short form. */
   readonly type: string;
+  /** `rslave`, for example; empty: not given. */
+  readonly propagation: string;
+  /** The folder of the volume that is mounted; empty: all of it. */
+  readonly subpath: string;
 }
 
 export function mountsOf(file: ComposeFile, service: string, values: JsonObject): JsonObject {
@@ -41,29 +45,40 @@ export function mountsOf(file: ComposeFile, service: string, values: JsonObject)
       return [
         [
           `volume-${index + 1}`,
-          { type: 'disk', ...from, path: mount.target, ...(mount.isReadonly ? { readonly: true } : {}) },
+          {
+            type: 'disk',
+            ...from,
+            path: mount.target,
+            ...(mount.isReadonly ? { readonly: true } : {}),
+            ...(isPath && mount.propagation !== '' ? { propagation: mount.propagation } : {}),
+          },
         ],
       ];
     }),
   );
 }
 
-function refusal({ source, target, type }: Mount): string | undefined {
+function refusal({ source, target, type, subpath }: Mount): string | undefined {
   if (type !== '' && type !== 'volume' && type !== 'bind')
     return type === 'tmpfs' ? tmpfsRemedy : `a disk device is no ${type}`;
   if (source === '' || target === '') return 'it has no name: it is a folder of the container';
   if (source.endsWith('/docker.sock')) return 'there is no Docker on the server';
   if (source.startsWith('~')) return '~ is the home of whoever runs compose: write the whole path';
   if (`${source}${target}`.includes('$')) return 'its variable has no default';
+  if (subpath !== '') return `a disk device has the whole volume: make one of its own for ${subpath}`;
   if (!target.startsWith('/')) return `${target} is no path in a container`;
   return undefined;
 }
 
 export const tmpfsRemedy = 'mount it in the container (a line of its /etc/fstab, by files:)';
 
+const propagations = /^r?(?:private|shared|slave)$/;
+
 function shortMount(text: string): Mount {
   const [source = '', target = '', mode = ''] = text.split(':');
-  return { source, target, isReadonly: mode.split(',').includes('ro'), type: '' };
+  const modes = mode.split(',');
+  const propagation = modes.find((each) => propagations.test(each)) ?? '';
+  return { source, target, isReadonly: modes.includes('ro'), type: '', propagation, subpath: '' };
 }
 
 const longMount = (mount: JsonObject): Mount => ({
@@ -71,6 +86,8 @@ const longMount = (mount: JsonObject): Mount => ({
   target: asText(mount['target']),
   isReadonly: mount['read_only'] === true,
   type: asText(mount['type']),
+  propagation: asText(mapOf(mount['bind'])['propagation']),
+  subpath: asText(mapOf(mount['volume'])['subpath']),
 });
 
 const volumeName = (file: ComposeFile, name: string): string =>

@@ -27,6 +27,23 @@ test('volumes and containers are those of the pool and the profile that are name
   expect(made[0]).toEqual({ kind: 'storage_volume', name: 'data', pool: 'main' });
 });
 
+test('a folder of a volume does not move as the whole volume, and a mount keeps how later mounts are shared', () => {
+  const mounts = [
+    '{ type: volume, source: data, target: /part, volume: { subpath: a/b } }',
+    '{ type: bind, source: /srv, target: /srv, bind: { propagation: rslave } }',
+    '/mnt:/mnt:ro,rshared',
+  ];
+  const text = `services:\n  db:\n    image: debian:12\n    volumes:\n${mounts.map((each) => `      - ${each}\n`).join('')}`;
+  const { documents, notes } = importCompose(text, '/');
+  const disk = { type: 'disk', source: '/mnt', path: '/mnt', readonly: true, propagation: 'rshared' };
+  expect(documents).toEqual([
+    expect.objectContaining({
+      devices: { 'volume-2': { type: 'disk', source: '/srv', path: '/srv', propagation: 'rslave' }, 'volume-3': disk },
+    }),
+  ]);
+  expect(notes.map((note) => note.text)).toContainEqual(expect.stringMatching(/\/part does not move: .* for a\/b$/));
+});
+
 test.each([
   ['services: [', 1, /flow/i],
   ['version: "3"\n', 1, /has no services/],
