@@ -115,7 +115,16 @@ export function importedImage(block: Block, source: Source): string {
 
 /** The source of a cached image: `source_remote` and `source_image`, or the objects of the provider for Incus. */
 export const imageSource: Group = {
-  takes: ['source_remote', 'source_image', 'source_file', 'source_instance', 'instance', 'copy_aliases', 'type'],
+  takes: [
+    'source_remote',
+    'source_image',
+    'source_file',
+    'source_instance',
+    'instance',
+    'container',
+    'copy_aliases',
+    'type',
+  ],
   make(items, source, block) {
     const type = argumentOf(block, 'type')?.value;
     if (type !== undefined && literalText(type, source.folder) !== 'container')
@@ -140,7 +149,7 @@ interface ImageSourceText {
 
 function sourceOfImage(block: Block, source: Source): ImageSourceText {
   const render = (value: Expression): string => source.render(value);
-  const instance = argumentOf(block, 'instance')?.value;
+  const instance = (argumentOf(block, 'instance') ?? argumentOf(block, 'container'))?.value;
   if (instance !== undefined)
     return {
       entries: [

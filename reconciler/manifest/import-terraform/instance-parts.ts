@@ -194,6 +194,16 @@ export const waits: Group = {
   },
 };
 
+/** Older versions named it so, for the start after the creation only. */
+export const running: Group = {
+  takes: ['start_container', 'start_on_create'],
+  make([item], source) {
+    if (item?.type !== 'argument') return undefined;
+    source.note(item.start, `${item.name} becomes running, which holds at each apply, not only at the creation`);
+    return `running = ${source.render(item.value)}`;
+  },
+};
+
 function waitText(given: BlockForm, source: Source): readonly string[] {
   refuseOthers(given, ['type', 'nic', 'delay'], 'wait_for');
   const type = needed(given, 'type', 'wait_for');

@@ -1,6 +1,6 @@
 // The resource types of the LXD and Incus providers, one row each: our type, and the conversion of its arguments.
 import { containerSource, imageSource, importedImage } from './image-source.ts';
-import { commands, config, devices, fileMode, files, timeouts, waits } from './instance-parts.ts';
+import { commands, config, devices, fileMode, files, running, timeouts, waits } from './instance-parts.ts';
 import type { Block } from './read-body.ts';
 import type { Group, TypeRow } from './rows.ts';
 import { argumentOf, UnconvertibleError, type Source } from './source.ts';
@@ -14,7 +14,7 @@ const instance: TypeRow = {
   target: 'gantry_container',
   same: [...place, 'architecture', 'ephemeral', 'running', 'profiles', 'target', 'allow_restart'],
   only: { type: 'container' },
-  groups: [containerSource, config, devices, files, commands, waits, timeouts],
+  groups: [containerSource, config, devices, files, commands, running, waits, timeouts],
   gone: {
     image: 'use source.alias or source.fingerprint',
     limits: 'use config["limits.NAME"]',

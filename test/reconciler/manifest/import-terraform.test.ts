@@ -49,6 +49,8 @@ describe('An argument', () => {
     ['device {\n name = var.n\n type = "none"\n}', '(var.n) = { type = "none" }'],
     ['exec {\n command = ["a"]\n timeout = 5\n}', 'exec-00 = {\n      command = ["a"]\n      timeout = "5s"\n    }'],
     ['wait_for_network = var.waits', 'wait_for = var.waits ? [{ type = "ipv4" }] : []'],
+    ['start_container = false', 'running = false'],
+    ['start_on_create = var.starts', 'running = var.starts'],
     ['timeouts {\n create = "5m"\n}', 'timeouts = { create = "5m" }'],
   ])('%s of an instance becomes %s', (written, expected) => {
     expect(converted(`resource "lxd_instance" "a" {\n  name = "a"\n  ${written}\n}\n`)).toContain(expected);
@@ -91,6 +93,12 @@ test('A label in JSON is an error at its line, and a label with letters of other
   expect(errors).toEqual([
     { file: 'main.tf.json', line: 4, text: expect.stringMatching(/^"web\.1" cannot be a label/) },
   ]);
+});
+
+test.each(['instance', 'container'])('The %s that an image is published from is its source', (argument) => {
+  const text = `resource "lxd_publish_image" "a" {\n  ${argument} = "web"\n}\n`;
+  expect(notesOf(text)).toEqual([]);
+  expect(converted(text)).toContain('source = { type = "container", container = "web" }');
 });
 
 test('A resource of an unsupported type stays, and resources that refer to it are converted', () => {
