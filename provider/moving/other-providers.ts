@@ -40,6 +40,10 @@ const file: Move = {
   takes: { container: holder, path: ['target_path', 'target_file'] },
 };
 const device: Move = { target: 'gantry_container_device', takes: { container: holder, name: ['name'] } };
+const attachment: Move = {
+  target: 'gantry_container_device',
+  takes: { container: holder, name: ['device_name', 'volume_name'] },
+};
 const snapshot: Move = { target: 'gantry_snapshot', takes: { container: holder, name: ['name'] } };
 const certificate: Move = { target: 'gantry_certificate', takes: { fingerprint: ['fingerprint'] }, inNoProject: true };
 
@@ -57,6 +61,7 @@ const moves: Readonly<Record<string, Move>> = {
   snapshot,
   instance_snapshot: snapshot,
   instance_device: device,
+  volume_container_attach: attachment,
   instance_file: file,
   container_file: file,
   cached_image: image,

@@ -91,3 +91,17 @@ test('A moved block identifies an instance_device by its container and name', ()
   const source = { provider, type: 'lxd_instance_device', version: 0, state, target: 'gantry_container_device' };
   expect(movedState(source)).toEqual({ container: 'web', name: 'data', project: 'team' });
 });
+
+test('A moved block identifies an attached volume by its device, which is named as the volume by default', () => {
+  const provider = 'registry.terraform.io/terraform-lxd/lxd';
+  const moved = (more: object) =>
+    movedState({
+      provider,
+      type: 'lxd_volume_container_attach',
+      version: 0,
+      state: { container_name: 'web', volume_name: 'data', pool: 'p', path: '/srv', ...more },
+      target: 'gantry_container_device',
+    });
+  expect(moved({})).toEqual({ container: 'web', name: 'data' });
+  expect(moved({ device_name: 'disk1' })).toEqual({ container: 'web', name: 'disk1' });
+});

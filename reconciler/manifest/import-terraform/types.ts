@@ -121,6 +121,29 @@ const device: TypeRow = {
   id: [['instance_name', 'instance', 'container_name'], '/', ['name', 'device_name']],
 };
 
+/** A volume in a container, as older versions wrote it. */
+const attachedDisk: Group = {
+  takes: ['pool', 'volume_name', 'path', 'device_name'],
+  make(_, source, block) {
+    const [pool, volume, path] = ['pool', 'volume_name', 'path'].map((name) => {
+      const value = argumentOf(block, name)?.value;
+      if (value === undefined) throw new UnconvertibleError(block.start, `it has no ${name}`);
+      return source.render(value);
+    }) as [string, string, string];
+    const own = argumentOf(block, 'device_name')?.value;
+    const name = own === undefined ? volume : source.render(own);
+    return `name = ${name}\n  type = "disk"\n  properties = { pool = ${pool}, source = ${volume}, path = ${path} }`;
+  },
+};
+
+const attachment: TypeRow = {
+  target: 'gantry_container_device',
+  same: ['project', 'remote'],
+  renames: holder,
+  groups: [attachedDisk, timeouts],
+  id: [['container_name'], '/', ['device_name', 'volume_name']],
+};
+
 const image: TypeRow = {
   target: 'gantry_image',
   same: ['project', 'remote', 'properties', 'public', 'auto_update'],
@@ -187,6 +210,7 @@ export const resourceRows: Readonly<Record<string, TypeRow>> = {
   instance_file: file,
   container_file: file,
   instance_device: device,
+  volume_container_attach: attachment,
   cached_image: image,
   publish_image: image,
   image,

@@ -101,6 +101,15 @@ test.each(['instance', 'container'])('The %s that an image is published from is 
   expect(converted(text)).toContain('source = { type = "container", container = "web" }');
 });
 
+test('A volume that older versions attach to a container is a device of its own', () => {
+  const text =
+    'resource "lxd_volume_container_attach" "a" {\n  pool = "p"\n  volume_name = lxd_volume.v.name\n  container_name = "web"\n  path = "/srv"\n}\n';
+  expect(notesOf(text)).toEqual([]);
+  expect(converted(`${text}resource "lxd_volume" "v" {\n  name = "v"\n  pool = "p"\n}\n`)).toContain(
+    'resource "gantry_container_device" "a" {\n  name = gantry_storage_volume.v.name\n  type = "disk"\n  properties = { pool = "p", source = gantry_storage_volume.v.name, path = "/srv" }',
+  );
+});
+
 test('A resource of an unsupported type stays, and resources that refer to it are converted', () => {
   const text =
     'resource "lxd_network_zone" "a" {\n  name = "a"\n}\nresource "lxd_network" "n" {\n  name   = lxd_network_zone.a.name\n}\n';
