@@ -6,6 +6,7 @@ import { withoutNullEntries } from './null-entries.ts';
 import { fillUnknowns } from './plan.ts';
 import type { ConfigOf, CreateContext, PrivateData } from './object-type.ts';
 import type { AnyResource } from './provider.ts';
+import { markRename } from './rename-mark.ts';
 import { defaultTimeoutMs, timeoutMs, type OperationName } from './timeouts.ts';
 import { equalValues, isMap, knownPart, type ValueMap } from './value.ts';
 
@@ -114,10 +115,12 @@ async function update<C>(
     begun.fail(`update ${deps.resource.typeName}`, error);
     const { privateData } = begun.context;
     const found = await readBack(deps, privateData, prior);
-    if (found !== null) return done(begun, found === undefined ? prior : found);
     // The object may have its new name already.
     const renamed = { ...prior, ...identityOf(deps, wanted) };
-    if (equalValues(renamed, prior)) return done(begun, null);
+    const keepsName = equalValues(renamed, prior);
+    if (found === undefined && !keepsName) markRename(privateData, identityOf(deps, wanted));
+    if (found !== null) return done(begun, found === undefined ? prior : found);
+    if (keepsName) return done(begun, null);
     const again = await readBack(deps, privateData, renamed);
     return done(begun, again === undefined ? renamed : again);
   }

@@ -2,6 +2,7 @@
 import { withNullEntries, withoutNullEntries } from './null-entries.ts';
 import { versionKey, type PrivateData } from './object-type.ts';
 import { begin, type ResourceDeps } from './operation.ts';
+import { takeRename } from './rename-mark.ts';
 import type { ReadResult } from './results.ts';
 import { timeoutMs } from './timeouts.ts';
 import { equalValues, type ValueMap } from './value.ts';
@@ -13,12 +14,19 @@ export async function readResource<C>(
 ): Promise<ReadResult> {
   const { attributes } = resource;
   const limit = timeoutMs(state['timeouts'], 'read', resource.timeoutsMs?.read);
-  const begun = begin(provider, client, { ...privateData }, { timeoutMs: limit, isInTimeouts: true, stopping });
+  const former = { ...privateData };
+  const renamed = takeRename(former);
+  const begun = begin(provider, client, { ...former }, { timeoutMs: limit, isInTimeouts: true, stopping });
   try {
-    const read = await resource.read(withoutNullEntries(attributes, state), begun.context);
-    const found = read === null ? null : withNullEntries(attributes, { ...state, ...(read as ValueMap) }, state);
+    let known = state;
+    let read = await resource.read(withoutNullEntries(attributes, known), begun.context);
+    if (read === null && renamed !== undefined) {
+      known = { ...state, ...renamed };
+      read = await resource.read(withoutNullEntries(attributes, known), begun.context);
+    }
+    const found = read === null ? null : withNullEntries(attributes, { ...known, ...(read as ValueMap) }, known);
     const isSame = found !== null && equalValues(found, state);
-    const kept = isSame ? withFormerVersion(begun.context.privateData, privateData) : begun.context.privateData;
+    const kept = isSame ? withFormerVersion(begun.context.privateData, former) : begun.context.privateData;
     return { state: found, privateData: kept, diagnostics: begun.diagnostics };
   } catch (error) {
     begun.fail(`read ${resource.typeName}`, error);

@@ -156,8 +156,9 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
       await breakAt('lost', signal);
       await breakAt('after', signal);
     },
-    async update({ planned }, _prior, { client, signal }) {
+    async update({ planned }, prior, { client, signal }) {
       await breakAt('refused', signal);
+      client.live.delete(prior.name);
       client.live.set(planned.name, { note: planned.note });
       await breakAt('after', signal);
     },
@@ -239,6 +240,26 @@ describe('a state after an apply', () => {
       const input = { prior, planned: { ...prior, note: 'y' }, config: wanted('y'), privateData: {} };
       const { state, diagnostics } = await server.apply('toy_thing', input);
       expect([state?.['note'], diagnostics.length]).toEqual([note, 1]);
+    }
+  });
+
+  test('A refresh finds an object by its new or old name after an update whose outcome nobody could read', async () => {
+    for (const [fail, name] of [
+      ['after', 'b'],
+      ['refused', 'a'],
+    ] as const) {
+      const { toy, server } = await toyWith();
+      const { state: prior } = await create(server);
+      Object.assign(toy, { fail, unreadable: true });
+      const config = { ...wanted('x'), name: 'b' };
+      const input = { prior, planned: { ...prior, name: 'b' }, config, privateData: {} };
+      const { state, privateData } = await server.apply('toy_thing', input);
+      expect(state).toEqual(prior);
+      expect((await server.read('toy_thing', state ?? {}, privateData)).privateData).toEqual(privateData);
+      toy.unreadable = false;
+      const found = await server.read('toy_thing', state ?? {}, privateData);
+      expect(found).toMatchObject({ state: { name }, diagnostics: [] });
+      expect(found.privateData).toEqual({ etag: 'version of x' });
     }
   });
 
