@@ -52,15 +52,15 @@ test('the others see a status whenever it changes, also at the end of publishing
       presence.mark(name);
       return presence.flush();
     };
-    let seen: () => void = () => {};
-    const isSeen = new Promise<void>((resolve) => (seen = resolve));
+    let isSeen = Promise.resolve();
     const txn = store.txn.bind(store);
     store.txn = async (...of) => {
       store.txn = txn;
       const done = await txn(...of);
-      let turn = Promise.resolve();
-      for (let count = 0; count < turns; count += 1) turn = turn.then(() => {});
-      void turn.then(() => run('b')).then(seen);
+      isSeen = (async () => {
+        for (let count = 0; count < turns; count += 1) await Promise.resolve();
+        await run('b');
+      })();
       return done;
     };
     await run('a');
