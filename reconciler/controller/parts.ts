@@ -82,7 +82,9 @@ export class Parts implements PartsInUse {
         );
         this.#isInCharge = false;
         this.#term.abort(new Error('this controller is no longer the active one'));
-        if (isActive) void this.#takeOver();
+        if (!isActive) return;
+        this.#term = new AbortController();
+        void this.#takeOver(this.#term.signal);
       },
     });
   }
@@ -92,11 +94,12 @@ export class Parts implements PartsInUse {
   }
 
   get term(): AbortSignal {
+    this.lease.look();
     return this.#term.signal;
   }
 
   /** Reloads the state, which another active controller may have changed. */
-  async #takeOver(): Promise<void> {
+  async #takeOver(term: AbortSignal): Promise<void> {
     const { hub } = this.#deps;
     try {
       await Promise.all([this.asked.load(), this.#deps.generated.load()]);
@@ -108,8 +111,7 @@ export class Parts implements PartsInUse {
     const checked = [...this.sources.values()].map(({ watch }) => watch.checked);
     await Promise.race([Promise.all(checked), pause(sourcesMs, this.#end).catch(() => undefined)]);
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
-    if (!this.lease.isActive) return;
-    this.#term = new AbortController();
+    if (term.aborted) return;
     this.#isInCharge = true;
     this.generators.begin();
     for (const { watch } of this.sources.values()) watch.lookNow();

@@ -55,7 +55,7 @@ export interface PartsInUse {
   readonly lease: Pick<Lease, 'hosts'>;
   /** This controller is active and has loaded the state of its predecessor. */
   readonly isInCharge: boolean;
-  /** Fires when this controller is no longer in charge. */
+  /** The present term as the active controller; fires when it is over. */
   readonly term: AbortSignal;
   readonly notifier: Notifier | undefined;
   readonly generators: Pick<GeneratorWork, 'look' | 'setChanged'>;

@@ -83,9 +83,9 @@ export class Lease {
   /** Ends when `signal` fires, and then releases the locks. */
   async run(signal: AbortSignal): Promise<void> {
     ownLocks.add(this.#id);
-    const look = setInterval(() => this.#look(), 250);
+    const look = setInterval(() => this.look(), 250);
     this.#end = signal;
-    for (const claim of this.#claims) claim.begin(() => this.#look(), signal);
+    for (const claim of this.#claims) claim.begin(() => this.look(), signal);
     await untilAborted(signal);
     await Promise.all(this.#claims.map((claim) => claim.ended()));
     clearInterval(look);
@@ -99,7 +99,7 @@ export class Lease {
     const joined = next.filter((claim) => !this.#claims.includes(claim));
     const left = this.#claims.filter((claim) => !next.includes(claim));
     const end = this.#end;
-    if (end !== undefined) for (const claim of joined) claim.begin(() => this.#look(), end);
+    if (end !== undefined) for (const claim of joined) claim.begin(() => this.look(), end);
     if (end?.aborted === false) {
       const patience = withLimit(end, ttlMs / 2);
       await Promise.race([Promise.all(joined.map((claim) => claim.asked)), untilAborted(patience)]);
@@ -111,7 +111,7 @@ export class Lease {
     const isElsewhere = ({ link: { host } }: Claim): boolean =>
       !links.some((link) => link.host.name === host.name || link.host.address === host.address);
     await Promise.all(left.map((claim) => claim.leave(isElsewhere(claim))));
-    this.#look();
+    this.look();
   }
 
   #claim(link: HostLink): Claim {
@@ -146,7 +146,8 @@ export class Lease {
     this.#restsUntilMs = nowMs + beatMs + patienceMs();
   }
 
-  #look(): void {
+  /** Notices now whether this controller is still the active one. */
+  look(): void {
     this.#giveWay();
     const { isActive } = this;
     if (isActive === this.#wasActive) return;

@@ -82,7 +82,7 @@ export class SetParts {
     this.#set = set;
     this.self = `controller ${deps.controller}`;
     this.reports = new SetReports(config.name, hub, (notice) => deps.notice(notice, config));
-    this.stored = new StoredSet(stateDir, config.name, { max: config.keepRevisions, seal: deps.seal });
+    this.stored = new StoredSet(stateDir, config.name, { max: config.keepRevisions, seal: deps.seal, term: deps.term });
     this.records = new SetRecords(stateDir, config.name, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
     this.approvals = new SetApprovals({

@@ -13,6 +13,8 @@ export interface StoredSetOptions {
   /** How many earlier revisions are kept. */
   readonly max?: number | undefined;
   readonly seal?: DigestSeal;
+  /** Fires when this controller is no longer the active one: what was read before is not written afterwards. */
+  readonly term?: (() => AbortSignal) | undefined;
 }
 
 export class StoredSet {
@@ -21,14 +23,17 @@ export class StoredSet {
   readonly #store: StateFile;
   readonly #max: number;
   readonly #seal: DigestSeal | undefined;
+  readonly #term: (() => AbortSignal) | undefined;
+  #readIn: AbortSignal | undefined;
   #state = empty;
   #isOutdated = false;
   #isForeign = false;
 
   /** `seal`: without it the digests stay as they are stored. */
-  constructor(stateDir: string, set: string, { max = standardKept, seal }: StoredSetOptions = {}) {
+  constructor(stateDir: string, set: string, { max = standardKept, seal, term }: StoredSetOptions = {}) {
     this.#max = max;
     this.#seal = seal;
+    this.#term = term;
     this.#set = set;
     this.#file = join(stateDir, 'sets', set, 'state.json');
     this.#store = new StateFile(this.#file);
@@ -37,6 +42,7 @@ export class StoredSet {
   /** Reads the state, again when another process may have written it. Returns whether it has changed. */
   async load(): Promise<boolean> {
     await this.#store.flush();
+    this.#readIn = this.#term?.();
     const before = this.#state;
     const found = { ...empty, ...((await readState(this.#file)) as Partial<SetState> | undefined) };
     const { state, isForeign } =
@@ -121,6 +127,9 @@ export class StoredSet {
 
   /** A change that cannot be stored does not count. */
   async change(part: Partial<SetState>): Promise<void> {
+    const term = this.#term?.();
+    term?.throwIfAborted();
+    if (term !== this.#readIn) throw new Error('another controller was active meanwhile: the state is read again');
     const before = this.#state;
     this.#state = { ...before, ...part };
     await this.#store.write(this.#state).catch((error: unknown) => {

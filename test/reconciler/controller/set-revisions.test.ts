@@ -12,9 +12,9 @@ import { StoredSet } from '../../../reconciler/controller/sets/stored-set.ts';
 import type { Source } from '../../../reconciler/controller/sources/source.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-async function begun(isActive = () => true) {
+async function begun(isActive = () => true, term?: () => AbortSignal) {
   const folder = tempFolder('gantry-revisions-');
-  const stored = new StoredSet(folder, 'web', { seal: sealWith('k'.repeat(43)) });
+  const stored = new StoredSet(folder, 'web', { seal: sealWith('k'.repeat(43)), term });
   await stored.load();
   const host = { name: 'h1', target: undefined as HostTarget | undefined };
   const link = { host: { name: 'h1', address: 'unix:///x', groups: [], labels: {}, vars: {} } };
@@ -160,4 +160,24 @@ test('a revision that came while another controller was active is taken before h
   await offer('r1');
   await revisions.catchUp(new AbortController().signal);
   expect(started).toEqual(['r0', 'r1']);
+});
+
+test('a controller that lost its lease while it read a revision does not write over the state of its successor', async () => {
+  let term = new AbortController();
+  const { folder, stored, offer } = await begun(undefined, () => term.signal);
+  await offer('r0');
+  const late = expect(offer('r1')).rejects.toThrow('the lease is lost');
+  term.abort(new Error('the lease is lost'));
+  const successor = new StoredSet(folder, 'web');
+  await successor.load();
+  await successor.advance({ revision: 'r2', at: '' });
+  await late;
+  expect(stored.wanted).toBe('r0');
+  term = new AbortController();
+  await expect(stored.noteGiven(['h1'], 'r1')).rejects.toThrow('the state is read again');
+  await stored.load();
+  expect(stored.wanted).toBe('r2');
+  await offer('r3');
+  await successor.load();
+  expect(successor.wanted).toBe('r3');
 });
