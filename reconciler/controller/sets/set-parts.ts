@@ -193,6 +193,7 @@ export class SetParts {
         term: deps.term,
         claim: new HostClaim({ set: setInProject(config.name, link.host.project), link, own: deps.claimant, nowMs }),
         stored: () => this.stored.flush(),
+        noteGiven: (revision) => this.stored.noteGiven([link.host.name], revision),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
         isPruneApproved: (revision) => this.stored.state.pruneApproval?.revision === revision,
         approvals: () => deps.asked.approvalsOf(config.name, nowMs()),

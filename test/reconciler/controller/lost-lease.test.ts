@@ -1,4 +1,6 @@
-// A controller that loses its lock while it changes a host: running steps end, and no further one begins.
+// A controller that loses its lock or the room for its state while it changes hosts: running steps end, and no further one begins.
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lockKey } from '../../../reconciler/core/ownership/set-state.ts';
@@ -18,7 +20,7 @@ const rival = 'rival';
 let world: ControllerWorld;
 beforeEach(async () => {
   ownLocks.add(rival);
-  world = await openControllerWorld(1);
+  world = await openControllerWorld(2);
 });
 afterEach(async () => {
   ownLocks.delete(rival);
@@ -30,10 +32,7 @@ const lock = async (text: string): Promise<unknown> =>
   world.daemons[0]?.client.patchServer({ config: { [lockKey('controller-main')]: text } });
 const isActive = (): boolean => world.engine.overview().controller.isActive;
 
-test('a controller that is no longer active begins no further step, and continues when it is active again', async () => {
-  await world.write(
-    'web.yaml',
-    `kind: storage_pool
+const slowText = `kind: storage_pool
 name: p1
 driver: dir
 ---
@@ -44,17 +43,36 @@ devices: { root: { type: disk, path: /, pool: p1 } }
 manage: { wait: [{ file: /go, timeout: 5m }] }
 ---
 ${profileText('late', { 'user.note': 'a' })}manage: { wave: 1 }
-`,
-  );
-  await world.start(simpleConfig());
-  const current = (): readonly string[] =>
-    world.engine.operations().flatMap(({ hosts }) => hosts.flatMap((host) => host.current));
-  await until(() => current().some((step) => step.includes('container/slow#wait')), waitMs);
+`;
+const current = (): readonly string[] =>
+  world.engine.operations().flatMap(({ hosts }) => hosts.flatMap((host) => host.current));
+const isWaiting = (): boolean => current().some((step) => step.includes('container/slow#wait'));
+async function go(host: number): Promise<void> {
+  const daemon = world.daemons[host - 1];
+  if (daemon === undefined) throw new Error(`there is no host ${host}`);
+  await filesOf(daemon.client.http, 'slow').write('/go', Readable.from(['go']));
+}
+
+test('a host of the next batch is not touched until its revision is stored', async () => {
+  await world.write('web.yaml', slowText);
+  await world.start(simpleConfig('rollout: { batches: 1 }'));
+  await until(isWaiting, waitMs);
+  const obstacle = join(world.folder, 'state/sets/web/state.json.new');
+  await mkdir(obstacle);
+  await go(1);
+  await until(() => JSON.stringify(world.engine.overview().sets).includes('EISDIR'), waitMs);
+  expect(isWaiting()).toBe(false);
+  await rmdir(obstacle);
+  await until(isWaiting, waitMs);
+});
+
+test('a controller that is no longer active begins no further step, and continues when it is active again', async () => {
+  await world.write('web.yaml', slowText);
+  await world.start(simpleConfig('hosts: [h1]'));
+  await until(isWaiting, waitMs);
   await lock(JSON.stringify(newLock(rival, Date.now(), 600_000)));
   await until(() => !isActive(), waitMs);
-  const [daemon] = world.daemons;
-  if (daemon === undefined) throw new Error('there is no host');
-  await filesOf(daemon.client.http, 'slow').write('/go', Readable.from(['go']));
+  await go(1);
   await until(() => current().length === 0, waitMs);
   expect(await world.profile(1, 'late')).toBeUndefined();
   await lock('');

@@ -56,8 +56,10 @@ export interface SetOnHostDeps {
   readonly term?: () => AbortSignal;
   /** Absent where no controller runs. */
   readonly claim?: HostClaim;
-  /** Resolves when the state has the revision that this host gets. */
+  /** Resolves when no write of the state is pending. */
   readonly stored: () => Promise<void>;
+  /** Stores that this host gets the revision, where that failed before. Rejects when it fails again. */
+  readonly noteGiven?: (revision: string) => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */
   readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
   /** A person allowed this revision to delete more than the limit. */

@@ -69,6 +69,7 @@ export class HostReconciler {
   /** Compares, and makes the changes that may be made now. Records failures. Returns false when `signal` interrupted it. */
   async run(target: HostTarget, signal: AbortSignal): Promise<boolean> {
     try {
+      await this.#deps.noteGiven?.(target.revision);
       await this.#reconcile(target, signal);
     } catch (error) {
       if (signal.aborted) return false;
