@@ -63,7 +63,11 @@ export class GeneratedSets {
   }
 
   /** Stores the made sets of a configuration that is now in use. */
-  async keep(made: Stored['made']): Promise<void> {
+  async keep(all: Stored['made']): Promise<void> {
+    // A leaving set that is not stored any more was forgotten since the configuration was completed.
+    const isThere = ([name, { isLeaving }]: readonly [string, MadeSet]): boolean =>
+      isLeaving !== true || Object.hasOwn(this.#state.made, name);
+    const made = Object.fromEntries(Object.entries(all).filter(isThere));
     if (!isDeepStrictEqual(made, this.#state.made)) await this.#change({ made });
   }
 

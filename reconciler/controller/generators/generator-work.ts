@@ -27,7 +27,7 @@ export interface GeneratorWorkDeps {
 export class GeneratorWork {
   readonly #deps: GeneratorWorkDeps;
   /** Leaving sets whose objects are all gone. */
-  readonly #left = new Set<string>();
+  readonly #left = new WeakSet<ManagedSet>();
   /** By generator. */
   readonly #requests = new Map<string, RequestWatch>();
 
@@ -96,17 +96,17 @@ export class GeneratorWork {
   setChanged(set: ManagedSet): void {
     const { generated, hub, isInCharge, onFound } = this.#deps;
     const { name } = set.config;
-    if (!set.isGone || !isInCharge() || this.#left.has(name)) return;
-    this.#left.add(name);
+    if (!set.isGone || !isInCharge() || this.#left.has(set)) return;
+    this.#left.add(set);
     hub.log('info', 'nothing of it is left on its hosts: the set ends', { set: name });
     void generated.forget(name).then(onFound, (error: unknown) => {
-      this.#left.delete(name);
+      this.#left.delete(set);
       hub.log('error', `its end cannot be stored: ${reasonOf(error)}`, { set: name });
     });
   }
 
   /** Called when the set left the configuration: deletes its stored state if its objects are gone. */
   async ended(set: ManagedSet): Promise<void> {
-    if (this.#left.delete(set.config.name)) await set.forget();
+    if (this.#left.delete(set)) await set.forget();
   }
 }

@@ -1,5 +1,5 @@
 // Generators: lists, hosts and directories make sets; template mistakes are reported; sets leave only with prune.
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../../../reconciler/controller/config/read-config.ts';
@@ -7,6 +7,8 @@ import { decideLeaving, type MadeSet } from '../../../../reconciler/controller/g
 import { entriesOfHosts, expand } from '../../../../reconciler/controller/generators/expand.ts';
 import { findDirectories } from '../../../../reconciler/controller/generators/find-directories.ts';
 import { GeneratedSets, type Completed } from '../../../../reconciler/controller/generators/generated-sets.ts';
+import { GeneratorWork, type GeneratorWorkDeps } from '../../../../reconciler/controller/generators/generator-work.ts';
+import type { ManagedSet } from '../../../../reconciler/controller/sets/managed-set.ts';
 import type { Host } from '../../../../reconciler/manifest/hosts-file.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
@@ -119,6 +121,34 @@ describe('sets that a generator no longer makes', () => {
     expect(problem).toContain('no longer makes 7 of its 8 sets (b, c, d, e, f, ...), and at most 4 may go at once');
     expect(decideLeaving({ name: 'shops', prune: { max: '100%' } }, before, new Set()).leaving).toHaveLength(8);
   });
+});
+
+test('a set that was forgotten while a configuration was read does not come back with it', async () => {
+  const folder = tempFolder('gantry-generators-');
+  const generated = new GeneratedSets(folder);
+  const leaving = made('a', { isLeaving: true });
+  await generated.keep({ a: made('a'), b: made('b') });
+  await generated.keep({ a: leaving, b: made('b') });
+  await generated.forget('a');
+  await generated.keep({ a: leaving, b: made('b', { entry: { shop: 'b' } }) });
+  const stored = JSON.parse(await readFile(join(folder, 'generators.json'), 'utf8')) as { readonly made: object };
+  expect(stored.made).toEqual({ b: made('b', { entry: { shop: 'b' } }) });
+});
+
+test('a set that came back while its end was stored can leave again', async () => {
+  const forgotten: string[] = [];
+  const work = new GeneratorWork({
+    generated: { forget: async (name: string) => void forgotten.push(name) },
+    isInCharge: () => true,
+    onFound: () => {},
+    hub: { log: () => {} },
+  } as unknown as GeneratorWorkDeps);
+  const leavingSet = (): ManagedSet => ({ config: { name: 'a' }, isGone: true }) as unknown as ManagedSet;
+  const first = leavingSet();
+  work.setChanged(first);
+  work.setChanged(first);
+  work.setChanged(leavingSet());
+  expect(forgotten).toEqual(['a', 'a']);
 });
 
 const host = (name: string, labels = {}): Host => ({ name, address: `unix:///${name}`, groups: [], labels, vars: {} });
