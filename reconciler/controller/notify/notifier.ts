@@ -54,7 +54,7 @@ class Queue {
   readonly #waiting: Notice[] = [];
   #sentAt: number[] = [];
   /** The last notice of each set. */
-  readonly #last = new Map<string, { readonly news: string; readonly atMs: number }>();
+  readonly #last = new Map<string, { readonly news: string; readonly atMs: number; readonly notice: Notice }>();
   #work: Promise<void> | undefined;
 
   constructor(entry: NotificationEntry, options: NotifierOptions, signal: AbortSignal) {
@@ -84,7 +84,7 @@ class Queue {
     const last = this.#last.get(notice.set);
     // A clock that was set back prolongs no pause.
     if (same === last?.news && Math.abs(nowMs - last.atMs) < this.#repeatMs) return;
-    this.#last.set(notice.set, { news: same, atMs: nowMs });
+    this.#last.set(notice.set, { news: same, atMs: nowMs, notice });
     this.#waiting.push(notice);
     const dropped = this.#waiting.length > maxQueue ? this.#waiting.shift() : undefined;
     if (dropped !== undefined) this.#report(dropped, 'dropped', 0, `more than ${maxQueue} notices wait`);
@@ -170,6 +170,8 @@ class Queue {
   }
 
   #report(notice: Notice, outcome: Delivery['outcome'], tried: number, message?: string): void {
+    // News that nobody received is no repetition when it comes again.
+    if (outcome !== 'sent' && this.#last.get(notice.set)?.notice === notice) this.#last.delete(notice.set);
     const base = { notification: this.name, kind: notice.kind, set: notice.set, outcome, attempts: tried };
     this.#options.onDelivery(message === undefined ? base : { ...base, message });
   }

@@ -109,6 +109,18 @@ describe('a notification', () => {
     expect(verifyWebhook(request)).toMatchObject({ isValid: true });
   });
 
+  test('is sent again with `repeat: never` when nobody received it', async () => {
+    answers = [[400]];
+    const notifier = open({ webhook: { url: `${base}/hook`, secretFile: 'secret' }, repeat: 'never' });
+    notifier.notify(notice);
+    await delivered();
+    notifier.notify(notice);
+    await delivered(2);
+    notifier.notify(notice);
+    await notifier.close(1000);
+    expect(deliveries.map(({ outcome }) => outcome)).toEqual(['failed', 'sent']);
+  });
+
   test('to a Slack-compatible hook has escaped text', async () => {
     writeFileSync(join(folder, 'url'), `${base}/services/T0/B0/hook-password`);
     open({ slack: { urlFile: 'url', channel: '#ops' } }).notify({
