@@ -18,7 +18,7 @@ export type Right = Static<typeof Right>;
 const asked = (description: string, maxLength = 1000) => Type.String({ minLength: 1, maxLength, description });
 const Reason = asked('For the history.');
 const Hosts = Type.Optional(
-  Type.Array(asked('A host.', 253), { maxItems: 10_000, description: 'Absent: all hosts of the set.' }),
+  Type.Array(asked('A host.', 253), { minItems: 1, maxItems: 10_000, description: 'Absent: all hosts of the set.' }),
 );
 
 export const SyncRequest = object({
