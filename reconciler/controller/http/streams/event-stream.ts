@@ -70,6 +70,8 @@ export class EventStream {
     headers: Readonly<Record<string, string>>,
     listening: Listening,
   ): void {
+    // It went while its login was checked, and closes no second time.
+    if (response.destroyed) return;
     if (this.#listeners.size >= this.#limits.listeners)
       throw new Refusal('unavailable', `${this.#limits.listeners} listeners are connected; no more are possible`);
     const listener: Listener = { response, ...listening, isBehind: false };

@@ -2,7 +2,11 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { EventStream } from '../../../../reconciler/controller/http/streams/event-stream.ts';
+import { FakeController } from '../../../support/controller/fake-controller.ts';
 import { Authenticator } from '../../../../reconciler/controller/http/access/authenticator.ts';
 import { Sessions } from '../../../../reconciler/controller/http/access/sessions.ts';
 import { TokenFiles } from '../../../../reconciler/controller/http/access/token-files.ts';
@@ -237,4 +241,30 @@ describe('a session', () => {
     const again = await ask(url, { headers: { cookie: cookiesOf(reply) } });
     expect([again.status, cookiesOf(again)]).toEqual([200, '']);
   });
+});
+
+test('a change of no hosts at all is refused, since a rollback would hold the set and move nothing', async () => {
+  for (const row of rows.filter(({ id }) => ['sync', 'rollback', 'preview'].includes(id))) {
+    const body = { ...Object(row.body), hosts: [] };
+    expect((await http.ask(row.url, { ...asking(row), body, token: tokens.operate })).status).toBe(400);
+  }
+});
+
+test('a listener that left while its login was checked takes no place in the stream of events', async () => {
+  const stream = new EventStream(new FakeController());
+  const server = createServer((request, response) => {
+    response.once('close', () => stream.open(request, response, {}, { isAllowed: () => true, scope: () => undefined }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [request] = await Promise.all([
+    once(server, 'request'),
+    once(socket, 'connect').then(() => socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')),
+  ]);
+  const closed = once(request[1] as ServerResponse, 'close');
+  socket.destroy();
+  await closed;
+  expect(stream.size).toBe(0);
+  stream.close();
+  server.close();
 });
