@@ -66,6 +66,14 @@ describe('windows', () => {
     expect(opensInMs(windows, at('2026-04-04T16:00:00Z'))).toBe(1.5 * hourMs);
   });
 
+  test('a window in the hour that a clock set back repeats opens twice, also a denied one', () => {
+    const night = [window('30 2 * * *', 0.5, 'Europe/Berlin')];
+    const minutes = ['00:30', '01:00', '01:30', '02:00'].map((time) => at(`2026-10-25T${time}:00Z`));
+    const isOpenAt = (windows: Parameters<typeof opensInMs>[0]) => minutes.map((ms) => opensInMs(windows, ms) === 0);
+    expect(isOpenAt({ allow: night, deny: [] })).toEqual([true, false, true, false]);
+    expect(isOpenAt({ allow: [], deny: night })).toEqual([false, true, false, true]);
+  });
+
   test('a window that does not open within a month is far away', () => {
     expect(opensInMs({ allow: [window('0 0 29 2 *', 1)], deny: [] }, at('2026-05-04T12:00:00Z'))).toBe(
       Number.POSITIVE_INFINITY,
