@@ -1,10 +1,12 @@
 // The order of a rollout: canaries first, then batches of hosts; and when it stops. Pure.
 import type { Rollout } from '../config/config.ts';
 
-export function batchesOf<T>(
+export function batchesOf<T extends Pick<BatchHost, 'isAway'>>(
   { size, canary }: Pick<Rollout, 'size' | 'canary'>,
-  hosts: readonly T[],
+  all: readonly T[],
 ): readonly (readonly T[])[] {
+  // A canary that does not answer proves nothing.
+  const hosts = all.toSorted((one, other) => Number(one.isAway) - Number(other.isAway));
   const first = hosts.slice(0, canary);
   const rest = hosts.slice(canary);
   const count = 'count' in size ? size.count : Math.max(1, Math.ceil((rest.length * size.percent) / 100));

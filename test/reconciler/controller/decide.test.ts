@@ -109,15 +109,22 @@ describe('drift rules', () => {
 });
 
 describe('rollouts', () => {
-  const hosts = ['a', 'b', 'c', 'd', 'e'];
+  const hosts = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, isAway: false }));
+  const batches = (...order: Parameters<typeof batchesOf<(typeof hosts)[number]>>): readonly (readonly string[])[] =>
+    batchesOf(...order).map((batch) => batch.map(({ name }) => name));
 
   test('canaries go first, then batches of a number or a share', () => {
-    expect(batchesOf({ size: { count: 2 }, canary: 1 }, hosts)).toEqual([['a'], ['b', 'c'], ['d', 'e']]);
-    expect(batchesOf({ size: { percent: 50 }, canary: 0 }, hosts)).toEqual([
+    expect(batches({ size: { count: 2 }, canary: 1 }, hosts)).toEqual([['a'], ['b', 'c'], ['d', 'e']]);
+    expect(batches({ size: { percent: 50 }, canary: 0 }, hosts)).toEqual([
       ['a', 'b', 'c'],
       ['d', 'e'],
     ]);
-    expect(batchesOf({ size: { percent: 100 }, canary: 0 }, hosts)).toEqual([hosts]);
+    expect(batches({ size: { percent: 100 }, canary: 0 }, hosts)).toEqual([['a', 'b', 'c', 'd', 'e']]);
+  });
+
+  test('hosts that are away come last, so that the canary is one that answers', () => {
+    const found = hosts.map((host) => ({ ...host, isAway: ['a', 'c'].includes(host.name) }));
+    expect(batches({ size: { count: 2 }, canary: 1 }, found)).toEqual([['b'], ['d', 'e'], ['a', 'c']]);
   });
 
   test('the next batch waits for every reachable host, and stops after failures', () => {
