@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { hasCode } from '../../../lib/shared/error-code.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName, projectName } from '../../../api/names.ts';
@@ -26,11 +26,16 @@ export async function listLogs(deps: LogDeps, name: string): Promise<readonly st
   return files.filter(isLog).map((file) => containerUrl(name, 'logs', file));
 }
 
-export async function readLog(deps: LogDeps, name: string, file: string): Promise<Readable> {
+/** The log of a container that never started is empty, as on LXD. */
+export async function readLog(deps: LogDeps & Pick<ContainerDeps, 'records'>, name: string, file: string): Promise<Readable> {
   const stream = createReadStream(join(dirOf(deps, name), checked(file)));
   return new Promise((resolve, reject) => {
     stream.once('open', () => resolve(stream));
-    stream.once('error', (error) => reject(isNotThere(error) ? notFound(name, file) : error));
+    stream.once('error', (error) => {
+      if (!isNotThere(error)) reject(error);
+      else if (file === 'lxc.log' && deps.records.containers.has(name)) resolve(Readable.from([]));
+      else reject(notFound(name, file));
+    });
   });
 }
 

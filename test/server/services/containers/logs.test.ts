@@ -32,6 +32,14 @@ test('the list has URLs of log files only; without any, and for unknown containe
   expect((await daemon.call('GET', urls[4] ?? '')).bytes.toString()).toBe('content of lxc.log');
 });
 
+test('the log of a container that never started is empty', async () => {
+  await createContainer(daemon, 'quiet');
+  const log = await daemon.call('GET', '/1.0/containers/quiet/logs/lxc.log');
+  expect([log.status, log.bytes.toString()]).toEqual([200, '']);
+  expect((await daemon.call('GET', '/1.0/containers/quiet/logs/lxc.conf')).status).toBe(404);
+  expect((await daemon.call('GET', '/1.0/containers/never/logs/lxc.log')).status).toBe(404);
+});
+
 test('logs of a container are deleted with it; the list of a deleted one is empty', async () => {
   await createContainer(daemon, 'gone');
   const url = write('gone', 'exec_2.stdout');
