@@ -38,7 +38,7 @@ export const ExecPost = Type.Object({
   cwd: Type.Optional(
     Type.String(
       facts({
-        doc: 'Directory to run in; default HOME. A command that cannot enter it runs in /.',
+        doc: 'Directory to run in, from / without a leading slash; default HOME. A command that cannot enter it runs in /.',
         since: 'container_exec_user_group_cwd',
       }),
     ),

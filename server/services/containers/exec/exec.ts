@@ -109,10 +109,7 @@ export function execProblems(body: ExecPost): readonly Problem[] {
   if (body['record-output'] === true && body.interactive === true) {
     problems.push({ path: 'record-output', message: 'is only possible without interactive' });
   }
-  const { cwd } = body;
-  if (cwd !== undefined && cwd !== '' && !/^\/[^\0]*$/.test(cwd)) {
-    problems.push({ path: 'cwd', message: 'must be an absolute path' });
-  }
+  if (body.cwd?.includes('\0') === true) problems.push({ path: 'cwd', message: zero });
   return problems;
 }
 
@@ -137,7 +134,8 @@ export function commandOf(body: ExecPost, config: Readonly<Record<string, string
   const env = { ...Object.fromEntries(own), ...body.environment };
   const isRoot = (body.user ?? 0) === 0;
   const home = env['HOME'] ?? (isRoot ? '/root' : '/');
-  const cwd = body.cwd || home || '/';
+  // A path without a leading slash begins in /, as on LXD.
+  const cwd = (body.cwd || home || '/').replace(/^(?!\/)/, '/');
   return {
     argv: body.command,
     env,

@@ -232,7 +232,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
         ...shell('id -u; id -g; pwd'),
         user: 1000,
         group: 2000,
-        cwd: '/etc',
+        cwd: 'etc',
       });
       await session.ended;
       expect(channelOf(session, '1').data()).toBe('1000\n2000\n/etc\n');
@@ -344,7 +344,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       [{ command: ['a'], width: -1 }, 'width'],
       [{ command: ['a'], height: 70_000 }, 'height'],
       [{ command: ['a'], user: -1 }, 'user'],
-      [{ command: ['a'], cwd: 'etc' }, 'cwd'],
+      [{ command: ['a'], cwd: '/e\0c' }, 'cwd'],
       [{ command: ['a'], interactive: 'yes' }, 'interactive'],
       [{ command: ['a'], 'record-output': true, 'wait-for-websocket': true }, 'record-output'],
       [{ command: ['a'], 'record-output': true, interactive: true }, 'record-output'],
