@@ -24,6 +24,7 @@ const words: Readonly<Record<string, Words>> = {
   'volumes.list': listOf(ofFiles),
   'volumes.listType': listOf(ofFiles),
   'volumes.get': ofFiles,
+  'volumeSnapshots.get': ofFiles,
 };
 
 export function inWordsOfLxd(endpointId: string, metadata: unknown): unknown {

@@ -59,6 +59,10 @@ test('both APIs refuse a block volume, and none is created as a file system', as
     expect((await lxd('GET', `${volumes}/blocks`)).status).toBe(404);
     const files = await send('POST', volumes, { name: 'files', type: 'custom', content_type: 'filesystem' });
     expect(files.status).toBe(200);
+    await lxd('POST', `${volumes}/files/snapshots`, { name: 's' }).then(({ body }) =>
+      lxd('GET', `${String(body.operation)}/wait`),
+    );
+    expect((await lxd('GET', `${volumes}/files/snapshots/s`)).metadata.content_type).toBe('filesystem');
     expect((await lxd('DELETE', `${volumes}/files`)).status).toBe(200);
   }
 });
