@@ -11,6 +11,7 @@ import type { ProjectDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
+import { missingPackers } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject } from '../shared/project-scope.ts';
 import { patchDescribed, putDescribed, replaceConfig } from '../shared/patch.ts';
@@ -69,6 +70,7 @@ export class Projects {
     const problems: readonly Problem[] = [
       ...(rule === undefined ? [] : [{ path: 'name', message: rule }]),
       ...configProblems(config),
+      ...(await missingPackers(config, {})),
     ];
     if (problems.length > 0) throw errors.invalid(`project ${JSON.stringify(name)}`, problems);
     await records.retry((changes) => {
@@ -114,11 +116,13 @@ export class Projects {
     next: (document: ProjectDocument) => ProjectDocument,
   ): Promise<void> {
     const { records } = this.#deps;
+    const { document: before } = this.#ready(name);
+    const missing = await missingPackers(next(before).config, before.config);
     await records.retry((changes) => {
       const { document } = this.#ready(name);
       checkIfMatch(ifMatch, etagOf.project(document), 'project', name);
       const wanted = next(document);
-      const problems = configProblems(wanted.config, document.config);
+      const problems = [...configProblems(wanted.config, document.config), ...missing];
       if (problems.length > 0) throw errors.invalid(`project ${name}`, problems);
       this.#checkFeatures(changes, name, document.config, wanted.config);
       changes.put('projects', name, wanted);

@@ -12,9 +12,9 @@ import type { Server, ServerPut } from '../../api/server/server.ts';
 import { oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
 import { hashPassword } from '../../lib/secrets.ts';
 import type { Problem } from '../../api/problem.ts';
-import { errorText, reasonOf } from '../../lib/shared/reason.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { isTrustedCaller, type Caller } from '../shared/caller.ts';
-import { packerOf } from '../shared/compression.ts';
+import { missingPackers } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
 import { ServerView, type ServerViewDeps } from './server-view.ts';
@@ -115,7 +115,7 @@ export class ServerSettings {
     if (body.config === undefined && mode === 'patch') return;
     const sent = body.config ?? {};
     const problems = validateServerConfig(sent);
-    if (problems.length === 0) problems.push(...(await this.#missingPackers(sent)));
+    if (problems.length === 0) problems.push(...(await missingPackers(sent, this.#config())));
     if (problems.length === 0) problems.push(...this.#movedMember(sent));
     if (problems.length > 0) throw errors.invalid('server config', problems);
     const { secrets } = mergeServerConfig(this.#config(), sent, mode);
@@ -147,20 +147,6 @@ export class ServerSettings {
     if (ownAddress === undefined || wanted === '' || wanted === this.#config()[key] || wanted === ownAddress) return [];
     const message = `cannot set ${key}: the other members reach ${ownName} at ${ownAddress}; remove it from the cluster and let it join again with the new address`;
     return [{ path: `config.${key}`, message }];
-  }
-
-  /** A stored value may name a program that the host has lost since. */
-  async #missingPackers(sent: Readonly<Record<string, unknown>>): Promise<Problem[]> {
-    const config = this.#config();
-    const problems: Problem[] = [];
-    for (const key of ['backups.compression_algorithm', 'images.compression_algorithm'] as const) {
-      const program = sent[key];
-      if (typeof program !== 'string' || program === '' || program === config[key]) continue;
-      await packerOf(program).catch((error: unknown) =>
-        problems.push({ path: `config.${key}`, message: reasonOf(error) }),
-      );
-    }
-    return problems;
   }
 
   /** Cross-origin headers (real system 1.2): the origin ones only for requests with an origin. */

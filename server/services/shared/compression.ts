@@ -4,6 +4,8 @@ import { constants } from 'node:fs';
 import { access, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';
+import { reasonOf } from '../../lib/shared/reason.ts';
+import type { Problem } from '../../api/problem.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import { DriverError, driverErrors } from '../../drivers/driver-error.ts';
 import { confined, filter } from '../../lib/confined.ts';
@@ -34,6 +36,22 @@ export async function packerOf(algorithm: string): Promise<readonly string[] | u
   throw algorithm in commands
     ? driverErrors.invalid(`compression_algorithm: ${algorithm} needs the program ${argv[0]}, which this host lacks`)
     : unknown(algorithm);
+}
+
+/** Problems of the keys that name a program. A stored value may name one that the host has lost since. */
+export async function missingPackers(
+  sent: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>>,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const key of ['backups.compression_algorithm', 'images.compression_algorithm']) {
+    const program = sent[key];
+    if (typeof program !== 'string' || program === '' || program === stored[key]) continue;
+    await packerOf(program).catch((error: unknown) =>
+      problems.push({ path: `config.${key}`, message: reasonOf(error) }),
+    );
+  }
+  return problems;
 }
 
 function unknown(algorithm: string): DriverError {

@@ -405,6 +405,13 @@ describe('A compression algorithm', () => {
       expect(answer.status).toBe(400);
       expect(JSON.stringify(answer.metadata)).toMatch(new RegExp(`config.${key}.*did you mean gzip`));
       expect((await daemon.call('GET', '/1.0')).metadata.config[key]).toBeUndefined();
+      const project = { name: 'packed', config: { [key]: 'gzipp' } };
+      expect((await daemon.call('POST', '/1.0/projects', project)).status).toBe(400);
+      const changed = await daemon.call('PATCH', '/1.0/projects/default', project);
+      expect([changed.status, JSON.stringify(changed.metadata)]).toEqual([
+        400,
+        expect.stringMatching(/did you mean gzip/),
+      ]);
     },
   );
 });

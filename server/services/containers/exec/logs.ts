@@ -27,7 +27,11 @@ export async function listLogs(deps: LogDeps, name: string): Promise<readonly st
 }
 
 /** The log of a container that never started is empty, as on LXD. */
-export async function readLog(deps: LogDeps & Pick<ContainerDeps, 'records'>, name: string, file: string): Promise<Readable> {
+export async function readLog(
+  deps: LogDeps & Pick<ContainerDeps, 'records'>,
+  name: string,
+  file: string,
+): Promise<Readable> {
   const stream = createReadStream(join(dirOf(deps, name), checked(file)));
   return new Promise((resolve, reject) => {
     stream.once('open', () => resolve(stream));
