@@ -1,8 +1,8 @@
 // Documents written in TypeScript: typed, with checked references, printed as the YAML that gantry reads. Applies nothing.
-import { stringify } from 'yaml';
 import type { KindTypes } from '../../server/api/kind-schemas.ts';
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from '../core/documents/document.ts';
+import { exactYaml } from './text/yaml-text.ts';
 import { scopedName } from '../core/text/scoped-name.ts';
 
 type Text = string | number | boolean;
@@ -177,7 +177,7 @@ export function defineStack(define: (stack: Stack) => void): Documents {
     return [camel(kind), kind === 'server_config' ? (config: Config) => void add(kind, 'server', { config }) : declare];
   });
   define(Object.fromEntries(methods) as Stack);
-  return { documents, toYaml: () => documents.map((document) => stringify(document)).join('---\n') };
+  return { documents, toYaml: () => documents.map((document) => exactYaml(document)).join('---\n') };
 }
 
 const isNamed = (value: object): value is Named =>

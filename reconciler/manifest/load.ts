@@ -1,6 +1,5 @@
 // Loads a set of manifests: reads, parses, replaces variables, checks every document, and reports all problems at once.
 import { resolve } from 'node:path';
-import { stringify } from 'yaml';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Address, Document, ImageFiles, Json, JsonObject } from '../core/documents/document.ts';
 import type { WrittenDocument } from '../core/history/revisions.ts';
@@ -21,7 +20,7 @@ import { readInside } from './documents/read-inside.ts';
 import { vaultOfEnvironment } from './secrets/vault-environment.ts';
 import { resolveSecrets } from './variables/secret-references.ts';
 import { readSources } from './text/sources.ts';
-import { exactQuotes } from './text/yaml-text.ts';
+import { exactYaml } from './text/yaml-text.ts';
 import type { Loaded, LoadInput } from './load-contract.ts';
 import { isTerraform } from './terraform/is-terraform.ts';
 import { expandVariables, type Variables } from './variables/variables.ts';
@@ -75,7 +74,7 @@ export function loadWritten(
   signal?: AbortSignal,
 ): Promise<Loaded> {
   const parts = documents.flatMap(({ address, folder, value, secrets }) => {
-    const text = stringify(value, { ...exactQuotes, lineWidth: 0, aliasDuplicateObjects: false });
+    const text = exactYaml(value, { lineWidth: 0, aliasDuplicateObjects: false });
     const source = new PlacedText({ file: `revision ${revision} ${address}`, folder, text });
     const [raw] = parseYaml(text).documents;
     if (raw === undefined) return [];

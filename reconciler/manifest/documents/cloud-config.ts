@@ -1,16 +1,17 @@
 // cloud-init seeds that are written as maps: converts them to the text that the server stores, always the same for equal maps, and
 // compares texts as maps.
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { isSeedKey, plainSeedKeys, seedKeys } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
+import { exactYaml } from '../text/yaml-text.ts';
 import type { CompareSeeds } from '../../core/settings/cloud-init-seeds.ts';
 
 const firstLine = '#cloud-config\n';
 
 /** Seeds are read as YAML 1.1, where `yes`, `0644` and `12:30` are not texts: they are quoted. */
 const written = (value: Json): string =>
-  stringify(value, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
+  exactYaml(value, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
 
 export function seedText(key: string, value: JsonObject): string {
   return (plainSeedKeys as readonly string[]).includes(key) ? written(value) : `${firstLine}${written(value)}`;

@@ -6,6 +6,7 @@ import {
   stringify,
   visit,
   type CreateNodeOptions,
+  type DocumentOptions,
   type ToStringOptions,
   type YAMLMap,
   type YAMLSeq,
@@ -13,9 +14,15 @@ import {
 import { isSteering, printable } from '../../core/text/terminal-text.ts';
 
 /** Double quotes over several lines would lose a line of one space: the library (2.9.1) escapes that space, and readers join the lines. */
-export const exactQuotes = { doubleQuotedMinMultiLineLength: Infinity } as const;
+const exactQuotes = { doubleQuotedMinMultiLineLength: Infinity } as const;
 
-export function yamlText(value: unknown, wanted: CreateNodeOptions & ToStringOptions = {}): string {
+type Options = DocumentOptions & CreateNodeOptions & ToStringOptions;
+
+/** A value as YAML that programs read. */
+export const exactYaml = (value: unknown, wanted: Options = {}): string =>
+  stringify(value, { ...exactQuotes, ...wanted });
+
+export function yamlText(value: unknown, wanted: Options = {}): string {
   const options = { ...exactQuotes, ...wanted };
   const text = stringify(value, options);
   return isSteering(text) ? quotedText(new Document(value, options), options) : text;

@@ -4,6 +4,8 @@ import { Document, parse } from 'yaml';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import { exportWorld } from '../../../reconciler/core/adoption/export.ts';
+import { defineStack } from '../../../reconciler/manifest/define-stack.ts';
+import { seedText } from '../../../reconciler/manifest/documents/cloud-config.ts';
 import { manifestText, quotedManifestText, yamlText } from '../../../reconciler/manifest/text/yaml-text.ts';
 import { writeExport } from '../../../reconciler/manifest/write-export.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
@@ -31,6 +33,9 @@ test.each(['a\r\n \n\tb: "c"', `\\\n \n\t${'long '.repeat(20)}\r`, '\n\n a\n'])(
     const document = new Document({ description: text });
     for (const written of [yamlText({ description: text }), manifestText(document), quotedManifestText(document)])
       expect(parse(written)).toEqual({ description: text });
+    expect(parse(seedText('user.user-data', { description: text }))).toEqual({ description: text });
+    const stack = defineStack((s) => s.profile('web', { description: text }));
+    expect(parse(stack.toYaml())).toMatchObject({ description: text });
   },
 );
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { parseDocument, stringify, visit } from 'yaml';
+import { parseDocument, visit } from 'yaml';
 import { validateBody } from '../../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../../server/api/text/nearest-word.ts';
 import { kindSchemas } from '../../../../server/api/kind-schemas.ts';
@@ -19,6 +19,7 @@ import { CliError, commandError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Run } from '../../session/context.ts';
+import { exactYaml } from '../../../manifest/text/yaml-text.ts';
 import { readLiveObject, type LiveObject } from './live-object.ts';
 import { nextApplyTexts } from './next-apply.ts';
 
@@ -34,7 +35,7 @@ export const edit: Run<HostOptions> = (context, [word = '']) =>
     }
     const folder = await mkdtemp(join(tmpdir(), 'gantry-edit-'));
     const file = join(folder, 'object.yaml');
-    const text = headOf(object) + stringify(shown);
+    const text = headOf(object) + exactYaml(shown);
     await writeFile(file, text, { mode: 0o600 });
     try {
       await openEditor(context, file);

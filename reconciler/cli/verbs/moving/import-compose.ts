@@ -2,8 +2,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
-import { stringify } from 'yaml';
 import { importCompose } from '../../../manifest/import-compose/import-compose.ts';
+import { exactYaml } from '../../../manifest/text/yaml-text.ts';
 import { formatManifest } from '../../../manifest/text/format.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
@@ -25,7 +25,7 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [giv
   const { documents, notes, errors } = importCompose(text, dirname(resolve(file)), parts, readSmallText);
   for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);
   if (errors.length > 0) throw commandError(`${file} was not imported: correct what is named above`);
-  const written = formatManifest(documents.map((document) => `---\n${stringify(document)}`).join('')).text;
+  const written = formatManifest(documents.map((document) => `---\n${exactYaml(document)}`).join('')).text;
   if (output === undefined) context.io.stdout.write(written);
   else
     await writeFile(output, written, { flag: force === true ? 'w' : 'wx', mode: 0o600 }).catch(
