@@ -8,6 +8,8 @@ export const refuseMissing =
   (kind: KindName, name: string) =>
   (error: unknown): never => {
     if (!isNotFound(error)) throw error;
-    const list = kind === 'container' ? 'gantry list' : `gantry get ${kind}`;
-    throw commandError(`${kind}/${name} does not exist: ${list} shows what there is`, error);
+    throw commandError(`${kind}/${name} does not exist: ${whereListed(kind)}`, error);
   };
+
+export const whereListed = (kind: KindName): string =>
+  `${kind === 'container' ? 'gantry list' : `gantry get ${kind}`} shows what there is`;

@@ -3,6 +3,7 @@ import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
 import { addressParts } from '../../core/documents/document.ts';
 import { parseAddress } from './parse-values.ts';
+import { whereListed } from '../errors/missing-object.ts';
 import { commandError } from '../errors/usage-error.ts';
 import { starPattern } from '../../core/text/star-pattern.ts';
 
@@ -15,17 +16,23 @@ interface Named {
 export function selectObjects<T extends Named>(
   words: readonly string[],
   objects: readonly T[],
-  emptyMessage = 'the server has no such object',
+  emptyMessage?: string,
 ): readonly T[] {
   if (words.length === 0) return objects;
   const chosen = new Set<T>();
   for (const word of words) {
     const found = objects.filter(matcherOf(word));
-    if (found.length === 0) throw commandError(`${word}: ${emptyMessage}${near(word, objects)}`);
+    if (found.length === 0) {
+      const why = emptyMessage ?? 'the server has no such object';
+      throw commandError(`${word}: ${why}${near(word, objects) || (emptyMessage === undefined ? remedy(word) : '')}`);
+    }
     for (const one of found) chosen.add(one);
   }
   return objects.filter((one) => chosen.has(one));
 }
+
+const remedy = (word: string): string =>
+  kindOfWord(word) === undefined ? `: ${whereListed(addressParts(parseAddress(word)).kind)}` : '';
 
 function matcherOf(word: string): (object: Named) => boolean {
   const kind = kindOfWord(word);

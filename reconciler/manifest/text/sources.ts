@@ -1,5 +1,5 @@
 // Finds and reads the texts of a load: files, directories, stdin. It does not interpret them.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
@@ -75,7 +75,8 @@ async function filesOf(path: string): Promise<readonly string[]> {
     throw new Error(`holds ${hcl}, which ${notHcl}`);
   if (names.length > 0) return names.map((name) => join(path, name));
   const stacks = all.includes('stacks') ? await stacksBelow(join(path, 'stacks')) : [];
-  if (stacks.length === 0) throw new Error('holds no *.yaml, *.yml or *.tf.json file');
+  if (stacks.length === 0)
+    throw new Error('holds no *.yaml, *.yml or *.tf.json file; gantry export writes manifests of what a server has');
   return stacks;
 }
 
@@ -143,11 +144,18 @@ async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<D
   const reason = /^[a-z][a-z0-9+.-]*:\/\//i.test(path)
     ? 'is a URL: gantry reads manifests from files only, so that you can review what it applies; download it first'
     : error.code === 'ENOENT'
-      ? `does not exist${await neighbour(path)}`
+      ? await missing(path)
       : error.code === 'EACCES'
         ? 'may not be read'
         : error.message;
   return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
+}
+
+async function missing(path: string): Promise<string> {
+  const target = await readlink(path).catch(() => undefined);
+  return target === undefined
+    ? `does not exist${await neighbour(path)}`
+    : `is a link to ${target}, which does not exist`;
 }
 
 /** A hint with a similar name in the folder of a missing path. */

@@ -240,6 +240,9 @@ describe('list and info', () => {
         code: 1,
         stderr: 'Error: container/none does not exist: gantry list shows what there is\n',
       });
+    expect((await gantry(['start', 'none'])).stderr).toBe(
+      'Error: container/none: the server has no such object: gantry list shows what there is\n',
+    );
     await begin();
     const push = await gantry(['file', 'push', `${text}.not`, 'web/etc/']);
     expect(push.stderr).toBe(`Error: Cannot read ${text}.not: there is no such file or folder on this machine\n`);

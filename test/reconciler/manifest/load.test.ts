@@ -1,6 +1,6 @@
 // Loading manifests: accepted forms, and messages for mistakes.
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { renderDiagnostics } from '../../../reconciler/core/render/render-diagnostics.ts';
@@ -252,11 +252,13 @@ describe('files', () => {
     put('bad.yaml', new Uint8Array([0xff, 0xfe, 0x00]));
     put('web.yaml', 'kind: profile\nname: b\n');
     mkdirSync(join(folder, 'empty'));
-    const paths = ['bad.yaml', 'wbe.yaml', 'empty'].map((name) => join(folder, name));
+    symlinkSync('gone.yaml', join(folder, 'link.yaml'));
+    const paths = ['bad.yaml', 'wbe.yaml', 'empty', 'link.yaml'].map((name) => join(folder, name));
     const messages = (await loadManifests({ paths })).diagnostics.map((one) => one.message.replaceAll(folder, '.'));
     expect(messages.sort()).toEqual([
       './bad.yaml is not UTF-8 text',
-      './empty holds no *.yaml, *.yml or *.tf.json file',
+      './empty holds no *.yaml, *.yml or *.tf.json file; gantry export writes manifests of what a server has',
+      './link.yaml is a link to gone.yaml, which does not exist',
       './wbe.yaml does not exist (did you mean web.yaml?)',
     ]);
   });
