@@ -138,12 +138,12 @@ class Execution {
   }
 
   #skipAll(because: string): void {
-    for (const step of this.#queue.dropAll()) this.#skip(step, because);
+    for (const step of this.#queue.dropAll()) this.#skip(step, because, { isOneOfAll: true });
   }
 
-  #skip(step: Step, because: string): void {
+  #skip(step: Step, because: string, more: { readonly isOneOfAll?: true } = {}): void {
     this.#outcomes.set(step.id, 'skipped');
-    this.#emit({ type: 'apply_skipped', step, atMs: this.#nowMs(), because });
+    this.#emit({ type: 'apply_skipped', step, atMs: this.#nowMs(), because, ...more });
   }
 
   #start(step: Step): void {

@@ -20,6 +20,8 @@ export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = 
       return `${address} ${paint.red(`${words[step.action].noun} ${verb}`)} after ${after}: ${event.failure.why}`;
     }
     case 'apply_skipped':
+      // The outcome counts them.
+      if (event.isOneOfAll === true) return undefined;
       return `${address} ${paint.yellow(`${words[step.action].noun} skipped`)}: ${event.because}`;
     case 'apply_progress':
     case 'exec_output':

@@ -44,7 +44,12 @@ export type EngineEvent =
   | (StepEvent & { readonly type: 'apply_complete'; readonly elapsedMs: number; readonly note?: string })
   | (StepEvent & { readonly type: 'apply_errored'; readonly elapsedMs: number; readonly failure: Failure })
   /** Never started: a dependency did not succeed, or the run was interrupted before. */
-  | (StepEvent & { readonly type: 'apply_skipped'; readonly because: string });
+  | (StepEvent & {
+      readonly type: 'apply_skipped';
+      readonly because: string;
+      /** All steps that had not started are skipped for this reason. */
+      readonly isOneOfAll?: true;
+    });
 
 /** Text and percentage from the metadata of an operation, under any key: servers name the key after the work. */
 export function progressOf(operation: Operation): { readonly text: string; readonly percent?: number } | undefined {

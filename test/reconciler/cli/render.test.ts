@@ -100,6 +100,11 @@ test('The plain renderer writes one line for each event', async () => {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../../golden/cli-progress-plain.txt');
 });
 
+test('The plain renderer leaves the steps that an interruption skips to the outcome', () => {
+  const event = { type: 'apply_skipped', step: start, atMs: 1, because: 'the run was interrupted' } as const;
+  expect(renderPlainEvent({ ...event, isOneOfAll: true }, paintFor(false))).toBeUndefined();
+});
+
 test('The JSON renderer writes one envelope for each event', async () => {
   const lines = script.map((event) => eventLine(event) ?? '');
   for (const line of lines) {

@@ -356,7 +356,11 @@ describe('a call without effect', () => {
     expect(result.failures.map(({ address, code }) => [address, code])).toEqual([['profile/a', 'unreachable']]);
     expect(calls).toBe(5);
     expect(result.skipped.length).toBe(2);
-    expect(events.at(-1)).toMatchObject({ type: 'apply_skipped', because: 'the server cannot be reached' });
+    expect(events.at(-1)).toMatchObject({
+      type: 'apply_skipped',
+      because: 'the server cannot be reached',
+      isOneOfAll: true,
+    });
   });
 
   test.each([400, 403, 500])('A call is not repeated after an answer with %i', async (status) => {

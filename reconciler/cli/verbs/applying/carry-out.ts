@@ -80,7 +80,7 @@ export function showOutcome(context: Context, plan: Plan, result: RunResult): Co
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
   const failures = renderFailures(result, paintFor(colorOf(io, io.stderr, options.color !== false)));
   if (failures !== '') context.note(`\n${failures.trimEnd()}`);
-  context.out(`\n${paintOutcome(context, line, result.failures.length === 0)}`);
+  context.out(`\n${paintOutcome(context, line, result.failures.length === 0 && result.skipped.length === 0)}`);
   return counts;
 }
 
