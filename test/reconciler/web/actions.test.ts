@@ -294,6 +294,18 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await page.getByRole('link', { name: 'Download motd' }).count()).toBe(0);
     }));
 
+  test('reads the list of files again when one of several uploads fails', () =>
+    visiting({ place: '#/hosts/node01/web1/files?path=%2Fsrv' }, async ({ page }) => {
+      await page.getByRole('link', { name: 'Download motd' }).waitFor();
+      await page.route(/two\.conf/, (route) => route.abort());
+      const files = ['one.conf', 'two.conf'].map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from('') }));
+      await page.locator('input[type=file]').setInputFiles(files);
+      const reading = page.waitForRequest(/files\?path=%2Fsrv/);
+      await dialog(page).getByRole('button', { name: 'Upload' }).click();
+      await reading;
+      await dialog(page).getByRole('alert').waitFor();
+    }));
+
   test('works with the containers of a host: power, snapshots, log, files', () =>
     visiting({ place: '#/hosts/node01' }, async ({ page, server }) => {
       await button(page, 'Stop web1').click();

@@ -131,8 +131,12 @@ export function UploadQuestion({
   done,
 }: HandProps<'upload'> & { readonly done: () => void }) {
   const onConfirm = async (): Promise<void> => {
-    for (const file of files) await api.upload(container, joined(directory, file.name), file);
-    done();
+    try {
+      for (const file of files) await api.upload(container, joined(directory, file.name), file);
+    } finally {
+      // The files before the one that failed are there.
+      done();
+    }
     notify(files.length === 1 ? `${files[0]?.name} was uploaded.` : `${files.length} files were uploaded.`);
   };
   return (
