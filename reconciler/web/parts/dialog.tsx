@@ -1,4 +1,4 @@
-// Modal dialogs: the browser's own, which keep the focus inside and restore it afterwards.
+// Modal dialogs: the browser's own, which keep the focus inside. Afterwards what had the focus before has it again.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
@@ -14,9 +14,10 @@ export function Dialog({ title, close, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const dialog = element.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+    const before = document.activeElement;
+    element.current?.showModal();
+    // The browser restores the focus only while the dialog is in the document; Preact removes it before this.
+    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
   }, []);
   const outside = (event: MouseEvent): void => {
     if (event.target === element.current) close();

@@ -26,6 +26,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await button(page, 'Sync').click();
       await dialog(page).getByRole('button', { name: 'Cancel' }).click();
       expect(await dialog(page).count()).toBe(0);
+      expect(await page.evaluate('document.activeElement.textContent')).toContain('Sync');
       expect(server.asked).toEqual([]);
       await confirm(page, 'Sync', 'after the repair', 'Sync now');
       await page.getByText('The sync of web has begun.').waitFor();
