@@ -27,6 +27,7 @@ const shortcuts: readonly Shortcut[] = [
   { keys: '↑ ↓', text: 'Move in a list; in the graph also ← →' },
   { keys: 'Enter', text: 'Open the chosen object' },
   { keys: 'Esc', text: 'Close the object or the dialog' },
+  { keys: 'Ctrl+F6', text: 'Leave the terminal of a console' },
   { keys: '+ − 0', text: 'In the graph: closer, farther, everything' },
 ];
 

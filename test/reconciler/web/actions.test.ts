@@ -160,12 +160,17 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('welcome to the console').first().waitFor();
       await page.keyboard.type('ls');
       await until(() => server.consoleInput.join('') === 'ls');
-      await page.setViewportSize({ width: 700, height: 600 });
+      await page.keyboard.press('Control+F6');
+      await page.keyboard.press('Shift+Tab');
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Login console');
+      await page.setViewportSize({ width: 700, height: 420 });
       await until(() => server.consoleSizes.length > 0);
       expect(JSON.parse(server.consoleSizes.at(-1) ?? '')).toEqual({
         width: expect.any(Number),
         height: expect.any(Number),
       });
+      const box = await page.locator('.card.terminal').boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? 999)).toBeLessThanOrEqual(420);
       await server.stop();
       await page.getByText('The connection was closed.').waitFor();
       await server.start();

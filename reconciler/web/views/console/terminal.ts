@@ -31,6 +31,12 @@ export function openTerminal(options: TerminalOptions): () => void {
   withoutInlineStyle(() => terminal.open(element));
   fit.fit();
   terminal.focus();
+  // Tab is a key of the shell: without another one the keyboard could not leave.
+  terminal.attachCustomKeyEventHandler(({ type, key, ctrlKey }) => {
+    if (type !== 'keydown' || key !== 'F6' || !ctrlKey) return true;
+    terminal.blur();
+    return false;
+  });
 
   const size = () => ({ width: terminal.cols, height: terminal.rows });
   const socket = new WebSocket(consoleAddress({ host, name, project }, size(), command));
