@@ -6,6 +6,7 @@ import { Sagas } from '../../../server/operations/saga.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
 import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
 import { restoreSnapshotSaga } from '../../../server/services/containers/snapshots/snapshot-restore.ts';
+import { refreshContainerSaga } from '../../../server/services/transfer/migration/sagas/container-refresh.ts';
 import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
 import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
 import { storageWorld, volumeMove } from '../../support/sagas/storage-proofs.ts';
@@ -112,3 +113,21 @@ test.each([true, false])(
     expect(records.containers.get('c')?.document.description).toBe(isBack ? 'of the snapshot' : '');
   },
 );
+
+test('A refresh that is cut off after its files has the record of their owners', async () => {
+  const at = await storageWorld();
+  onTestFinished(() => at.cleanUp());
+  const { records } = at;
+  const files = 'volatile.last_state.idmap';
+  const shifted = [{ Isuid: true, Isgid: true, Hostid: 100_000, Nsid: 0, Maprange: 65_536 }];
+  await records.commit((changes) => {
+    const { document } = records.containers.get('c')!;
+    changes.put('containers', 'c', { ...document, config: { [files]: JSON.stringify(shifted) } });
+  });
+  const cut = new AbortController();
+  const saga = refreshContainerSaga(at, { fill: async () => cut.abort(new Error('the daemon stops')) });
+  const sagas = new Sagas({ records, clock: systemClock(), log: silentLog, table: { 'container-refresh': saga } });
+  const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [] };
+  await expect(sagas.run(saga, params, { signal: cut.signal })).rejects.toThrow('the daemon stops');
+  expect(records.containers.get('c')?.document.config[files]).toBe('[]');
+});

@@ -205,7 +205,10 @@ export const storageProofs = {
     })),
   ],
   'container-refresh': [
-    proof(undone, (at) => {
+    proof(undone, async (at) => {
+      // The owners of its files, which a refresh that is undone leaves as the refresh made them.
+      const config = { 'volatile.last_state.idmap': '[]' };
+      await at.records.commit((changes) => changes.put('containers', 'c', { ...container, config }));
       const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
       const fill = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
       const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };

@@ -4,6 +4,7 @@ import { errors } from '../../../../api/errors.ts';
 import type { SnapshotRef } from '../../../../drivers/storage/driver.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
+import type { Changes } from '../../../../records/records.ts';
 import { readyContainer } from '../../../shared/find-container.ts';
 import { idMapKeys } from '../../../containers/shared/id-maps.ts';
 import { limitNewRoot } from '../../../storage/root-size.ts';
@@ -34,6 +35,13 @@ export function refreshContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   { fill }: RefreshWork = gone,
 ): Saga<RefreshParams> {
+  const filled = new WeakSet<object>();
+  const putRefreshed = (changes: Changes, { name }: RefreshParams): void => {
+    const entry = deps.records.containers.get(name);
+    if (entry === undefined) return;
+    const config = { ...entry.document.config, [idMapKeys.files]: '[]' };
+    changes.put('containers', name, { ...entry.document, config, stateful: false });
+  };
   const refOf = (name: string, snapshot: string): SnapshotRef => ({ volume: { type: 'container', name }, snapshot });
   return {
     kind: 'container-refresh',
@@ -52,7 +60,10 @@ export function refreshContainerSaga(
     steps: [
       {
         name: 'content',
-        execute: fill,
+        async execute(params, context) {
+          await fill(params, context);
+          filled.add(params);
+        },
         async undo({ name, pool, added }) {
           const { driver, pool: spec } = deps.pools.use(pool);
           for (const snapshot of added) await driver.deleteSnapshot(spec, refOf(name, snapshot.name));
@@ -86,11 +97,10 @@ export function refreshContainerSaga(
         execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
       },
     ],
-    commit(changes, { name }) {
-      const entry = deps.records.containers.get(name);
-      if (entry === undefined) return;
-      const config = { ...entry.document.config, [idMapKeys.files]: '[]' };
-      changes.put('containers', name, { ...entry.document, config, stateful: false });
+    commit: putRefreshed,
+    // The owners of files in a refreshed volume are other ones, whatever failed after it.
+    rollBack(changes, params) {
+      if (filled.has(params)) putRefreshed(changes, params);
     },
   };
 }
