@@ -1,4 +1,5 @@
 // How PUT and PATCH bodies change config and device maps (spec 4, real system 2.2 and 22). Pure.
+import { deviceSchema } from '../../api/devices/index.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 
 /** Replaces everything; an empty value omits the key. */
@@ -11,9 +12,16 @@ export function mergeConfig(current: ConfigMap, sent: ConfigMap | null | undefin
   return replaceConfig({ ...current, ...sent });
 }
 
-/** Replaces everything; an empty value omits the property. */
+/** Replaces everything; an empty value omits the property. An unknown one stays, for the check to refuse as on LXD. */
 export function replaceDevices(sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
-  return Object.fromEntries(Object.entries(sent ?? {}).map(([name, device]) => [name, replaceConfig(device)]));
+  const kept = (device: ConfigMap): ConfigMap => {
+    const known = deviceSchema(device['type'])?.properties;
+    const isUnknown = (property: string): boolean => known !== undefined && !Object.hasOwn(known, property);
+    return Object.fromEntries(
+      Object.entries(device).filter(([property, value]) => value !== '' || isUnknown(property)),
+    );
+  };
+  return Object.fromEntries(Object.entries(sent ?? {}).map(([name, device]) => [name, kept(device)]));
 }
 
 /** Replaces each named device as a whole. An empty property map removes the device. */

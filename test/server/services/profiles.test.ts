@@ -53,6 +53,7 @@ describe('creating a profile', () => {
     [{ config: [] }, ['config']],
     [{ devices: { a: { type: 'fish' } } }, ['devices.a.type']],
     [{ devices: { a: { type: 'none', path: '/x' } } }, ['devices.a.path']],
+    [{ devices: { a: { type: 'none', path: '' } } }, ['devices.a.path']],
     [{ devices: { a: {} } }, ['devices.a.type']],
   ])('with %j names the wrong place', async (more, wrong) => {
     const answer = await daemon.call('POST', '/1.0/profiles', { name: 'bad', ...more });
