@@ -87,8 +87,13 @@ export const serverConfigProblems = (config: Config): readonly Problem[] => {
   return [...problems, ...hidden.map((key) => ({ path: `config.${key}`, message }))];
 };
 
-export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
-  validateContainerConfig(withoutForeign('container', config), { profile });
+export const configProblems = (config: Config, profile: boolean): readonly Problem[] => {
+  const problems = validateContainerConfig(withoutForeign('container', config), { profile });
+  // A server puts its own values of these back, so a plan would never be empty.
+  const kept = profile ? [] : Object.keys(config).filter((key) => /^volatile\.(?!.+\.hwaddr$)/.test(key));
+  const message = 'is kept by the server, which takes no change of it: leave it out';
+  return [...problems, ...kept.map((key) => ({ path: `config.${key}`, message }))];
+};
 export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(withoutForeignDevices(devices));
 export const networkProblems = (name: string, type: string, config: Config): readonly Problem[] =>
   isForeignType(type)

@@ -38,3 +38,10 @@ test('properties of an image are free text in a plan', () => {
   const { changes } = diffObject(coreKind('image'), { properties: { os: 'true' } }, live, parseIgnore([]));
   expect(changes.map(({ path }) => path)).toEqual(['properties.os']);
 });
+
+test('a key that a server keeps its own value of is refused, since no plan would be empty; a hardware address is not', () => {
+  const config = { 'volatile.uuid': 'a', 'volatile.idmap.base': '0', 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' };
+  const problems = coreKind('container').validate({ config }, 'c1');
+  const refused = problems.filter(({ message }) => message.startsWith('is kept by the server'));
+  expect(refused.map(({ path }) => path)).toEqual(['config.volatile.uuid', 'config.volatile.idmap.base']);
+});
