@@ -120,6 +120,19 @@ export function cephPools(): void {
       }
     });
 
+    test('a creation that is cut short leaves no OSD pool once it is undone, and it can be repeated', async () => {
+      const short = await filled({ 'ceph.osd.pg_num': '4' });
+      const hunted = `[c]eph --cluster ${fixture.cluster.name} --id admin osd pool application enable `;
+      const hunter = spawn('sh', ['-c', 'until pid=$(pgrep -n -f "$1"); do :; done; kill -9 "$pid"', 'sh', hunted]);
+      const over = once(hunter, 'exit');
+      expect(await codeOf(fixture.storage.createPool(short, never))).toBe('Failed');
+      await over;
+      await fixture.storage.deletePool(short);
+      expect(fixture.cluster.run('ceph', 'osd', 'pool', 'ls').split('\n')).not.toContain(short.name);
+      await fixture.storage.createPool(short, never);
+      await fixture.storage.deletePool(short);
+    });
+
     test('a pool serves others while a large image is removed, and what a killed removal leaves goes, unless others made it', async () => {
       const rbd = (...args: readonly string[]): string => fixture.cluster.run('rbd', ...args);
       await make(custom('other'));

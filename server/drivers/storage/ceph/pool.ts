@@ -109,13 +109,13 @@ export async function createCephPool(parts: Parts, pool: PoolSpec): Promise<void
   const name = osdPoolOf(pool);
   const isFound = (await osdPools(clusterOf(pool))).includes(name);
   const marks = isFound ? await marksOf(pool) : [];
-  if (!marks.includes(markOf(root, pool))) await take(pool, isFound, marks);
+  if (!marks.includes(markOf(root, pool))) await take(root, pool, isFound, marks);
   await refuseVolumes(store, pool, `config.source: the OSD pool ${name} of pool ${pool.name} is not empty: it has`);
   await makePlace(trees, store, pool);
   await sign(root, pool, marks);
 }
 
-async function take(pool: PoolSpec, isFound: boolean, marks: readonly string[]): Promise<void> {
+async function take(root: string, pool: PoolSpec, isFound: boolean, marks: readonly string[]): Promise<void> {
   const [name, cluster] = [osdPoolOf(pool), clusterOf(pool)];
   const isForced = isTrue(pool.config['ceph.osd.force_reuse'] ?? '');
   if (!isFound) {
@@ -123,6 +123,8 @@ async function take(pool: PoolSpec, isFound: boolean, marks: readonly string[]):
     const groups = pool.config['ceph.osd.pg_num'] || '32';
     await runCeph(commands.makePool(cluster, name, groups), `cannot make the OSD pool ${name} of pool ${pool.name}`);
   } else if (!isForced) await refuseUsed(pool, marks);
+  // An empty one of our own: a creation that a crash cuts short after this is undone by its mark.
+  if (!isGiven(pool) && !(isFound && isForced)) await mark(pool, markOf(root, pool));
   if (!(await applicationsOf(pool)).includes('rbd'))
     await runCeph(commands.enable(cluster, name), `cannot use the OSD pool ${name} for RBD`);
 }
