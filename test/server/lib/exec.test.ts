@@ -179,7 +179,7 @@ test('A program that its kill does not end, since it hangs in the kernel, is not
   startProgramsBy({ start: () => hanging });
   const ended = exec(['umount', '/mnt'], { timeoutMs: 1000 }).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await Promise.race([ended, 'it is waited for'])).toMatchObject({
+  expect(await Promise.race([ended, Promise.resolve('it is waited for')])).toMatchObject({
     message: 'umount did not finish in 1000 ms',
   });
 });
