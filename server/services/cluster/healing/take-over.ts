@@ -11,7 +11,7 @@ export type TakeOver = {
 }[Kind];
 
 /** Keeps a transaction within the store's limits. */
-export const recordsPerTxn = 50;
+const recordsPerTxn = 50;
 const bytesPerTxn = 512 * 1024;
 
 /** True while the member is gone. `fenceRev`: the revision of its fence; a later one shows that it was back in between. */

@@ -11,7 +11,7 @@ import type { RemoveDeps } from '../../containers/remove/remove.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
 import { usesOf } from '../../shared/used-by.ts';
-import { recordsPerTxn, takeOver, type TakeOver } from '../healing/take-over.ts';
+import { takeOver, type TakeOver } from '../healing/take-over.ts';
 import { leave } from './sagas/container-leave.ts';
 
 type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir' | 'pools' | 'sagas'> & { readonly cluster: Cluster };
@@ -33,23 +33,27 @@ const isShared = (records: Records, pool: string): boolean =>
   isTrue(records.pools.get(pool)?.document.config['source.shared']);
 
 /** Throws AppError badRequest for devices that cannot move along. */
-export function refuseHandOver(records: Records, name: string, to: MoveTo): void {
+export function refuseHandOver(
+  { records, cluster }: Pick<Deps, 'records' | 'cluster'>,
+  name: string,
+  to: MoveTo,
+): void {
   const taken = takenOf(records, name);
   const plain = plainName(name);
   if (to.withoutSnapshots && taken.some(({ kind }) => kind === 'snapshots'))
     throw errors.badRequest(
       `The container ${plain} stays in its shared pool, and so do its snapshots: delete them first`,
     );
-  if (taken.length > recordsPerTxn)
+  if (takeOver(taken, { from: cluster.members.here, to: to.member.number }, []).length > 1)
     throw errors.badRequest(
-      `The container ${plain} has ${taken.length - 1} snapshots, and at most ${recordsPerTxn - 1} move with it: delete some first`,
+      `The container ${plain} has ${taken.length - 1} snapshots and volumes with it, whose records are too many or too long to move in one step: delete some snapshots first`,
     );
 }
 
 /** The caller holds the container's lock. Throws AppError conflict after a concurrent change. */
 export async function handOver(deps: Deps, name: string, to: MoveTo): Promise<void> {
   const { records, cluster } = deps;
-  refuseHandOver(records, name, to);
+  refuseHandOver(deps, name, to);
   const { uuid, pool } = readyContainer(records, name).document;
   await leave(deps, { name, uuid, pool }, async () => {
     const place = { from: cluster.members.here, to: to.member.number };

@@ -180,13 +180,14 @@ export const hasPool = (records: Pick<Records, 'others'>, { number }: Member, po
     .having('pools', pool)
     .some(({ member, document }) => member === number && document.lifecycle === 'ready');
 
-export function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo, mayRun = false): void {
+export function refuse(deps: MoveOutDeps, name: string, to: MoveTo, mayRun = false): void {
+  const { records, runtime } = deps;
   const { document } = readyContainer(records, name);
   const plain = plainName(name);
   if (to.name !== name && records.isContainerName(to.name)) throw errors.exists('container', plainName(to.name));
   if (!mayRun && runtime.probe(name).status !== 'stopped')
     throw errors.running(plain, `moving it to ${to.member.name}`);
-  if (staysInPool(records, name, to)) refuseHandOver(records, name, to);
+  if (staysInPool(records, name, to)) refuseHandOver(deps, name, to);
   const backups = ownedBy(records, 'backups', document.uuid).map((backup) => backup.name);
   if (backups.length > 0)
     throw errors.badRequest(

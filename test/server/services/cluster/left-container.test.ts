@@ -6,6 +6,7 @@ import { systemClock } from '../../../../server/lib/clock.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { Sagas } from '../../../../server/operations/saga.ts';
 import { handOver } from '../../../../server/services/cluster/moves/hand-over.ts';
+import { ownedBy } from '../../../../server/services/shared/owned-records.ts';
 import { leave, leaveContainerSaga } from '../../../../server/services/cluster/moves/sagas/container-leave.ts';
 import { movedContainer, moveWorld, takeAway } from '../../../support/sagas/move-proofs.ts';
 
@@ -61,15 +62,32 @@ test('The source of a move within a shared pool leaves the files of a container 
   expect(await at.one.pools.listVolumes('p')).toEqual([{ type: 'container', name: 'c' }]);
 });
 
+const toTwo = { member: { number: 2, name: 'two' }, name: 'c', pool: 'p', withoutSnapshots: false } as never;
+const clustered = (at: Awaited<ReturnType<typeof world>>): never =>
+  ({
+    ...at.deps,
+    cluster: { members: { here: 1 }, readBarrier: () => at.settle().then(() => true) },
+  }) as never;
+
+test('A hand-over is refused when the records are too long for one transaction', async () => {
+  const at = await world();
+  await share(at);
+  const { document } = at.one.records.snapshots.get('c-uuid/s')!;
+  const config = { 'user.notes': 'x'.repeat(100_000) };
+  await at.one.records.commit((changes) => {
+    for (let n = 0; n < 6; n++) changes.put('snapshots', `c-uuid/long-${n}`, { ...document, config });
+  });
+  await expect(handOver(clustered(at), 'c', toTwo)).rejects.toThrow('delete some snapshots first');
+  expect(at.one.records.containers.has('c')).toBe(true);
+  expect(ownedBy(at.one.records, 'snapshots', 'c-uuid')).toHaveLength(7);
+});
+
 test('A hand-over that a crash cuts off after its transaction is finished by the next daemon: no log is left', async () => {
   const at = await world();
   await share(at);
   await writeFile(join(at.one.logsDir, 'c', 'lxc.log'), '');
-  const cluster = { members: { here: 1 }, readBarrier: () => at.settle().then(() => true) };
   const forget = vi.spyOn(at.one.runtime, 'forget').mockRejectedValue(new Error('the daemon is killed'));
-  const member = { number: 2, name: 'two' };
-  const to = { member, name: 'c', pool: 'p', withoutSnapshots: false };
-  await handOver({ ...at.deps, cluster } as never, 'c', to as never);
+  await handOver(clustered(at), 'c', toTwo);
   await at.sagas.close();
   forget.mockRestore();
   const table = { 'container-leave': leaveContainerSaga(at.one) };
