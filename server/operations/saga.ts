@@ -23,7 +23,8 @@ export interface SagaContext {
   readonly progress: (metadata: Readonly<Record<string, unknown>>) => void;
 }
 
-/** `begin`, `commit` and `rollBack` add record changes to the transactions that store and remove the intent. */
+/** `begin`, `commit` and `rollBack` add record changes to the transactions that store and remove the intent. `stepsDone`: how many steps this
+ *  daemon has completed, 0 after a crash. */
 export interface Saga<P> {
   readonly kind: SagaKind;
   /** After a crash: `unwind` undoes everything, `finish` runs all steps again. */
@@ -36,7 +37,7 @@ export interface Saga<P> {
   begin(changes: Changes, params: P): void;
   readonly steps: readonly SagaStep<P>[];
   commit?(changes: Changes, params: P): void;
-  rollBack?(changes: Changes, params: P): void;
+  rollBack?(changes: Changes, params: P, stepsDone: number): void;
 }
 
 /** What can be run, and what recovery finishes or undoes: the composition's saga table. */
@@ -47,6 +48,7 @@ interface Begun<P> {
   readonly saga: Saga<P>;
   readonly params: P;
   readonly holds: readonly RecordName[];
+  stepsDone: number;
   /** The store could not tell whether the last transaction has happened. */
   mayHaveEnded?: boolean;
 }
@@ -89,18 +91,11 @@ export class Sagas {
   async run<P>(saga: Saga<P>, params: P, overrides: Partial<SagaContext> = {}): Promise<void> {
     if (this.#table[saga.kind] === undefined)
       throw new Error(`The saga ${saga.kind} is not in the table of sagas: a crash could not be recovered from`);
-    const context = { ...withoutEnd(), ...overrides };
     const begun = await this.#begin(saga, params);
-    let done = 0;
     try {
-      for (const step of saga.steps) {
-        context.signal.throwIfAborted();
-        done += 1;
-        await inSpan(`${saga.kind}: ${step.name}`, {}, () => step.execute(params, context));
-      }
-      await this.#end(begun);
+      await this.#finish(begun, { ...withoutEnd(), ...overrides });
     } catch (error) {
-      if ((await this.#unwind(begun, done)) === 'done') return;
+      if ((await this.#unwind(begun, begun.stepsDone + 1)) === 'done') return;
       throw error;
     }
   }
@@ -156,7 +151,7 @@ export class Sagas {
         `${saga.onRestart === 'finish' ? 'Finishing' : 'Undoing'} a change that a crash interrupted: ${saga.kind}`,
         { saga: id },
       );
-      const begun = { id, saga, params: read.params, holds };
+      const begun = { id, saga, params: read.params, holds, stepsDone: 0 };
       if (saga.onRestart === 'unwind') await this.#unwind(begun, saga.steps.length);
       else await this.#finishOrUnwind(begun);
     }
@@ -190,7 +185,7 @@ export class Sagas {
       changes.put('sagas', id, { v: 1, kind: saga.kind, version, params, startedAt, holds: heldRecords });
       return heldRecords;
     });
-    return { id, saga, params, holds };
+    return { id, saga, params, holds, stepsDone: 0 };
   }
 
   async #finishOrUnwind(begun: Begun<unknown>): Promise<void> {
@@ -203,9 +198,13 @@ export class Sagas {
     }
   }
 
-  async #finish<P>(begun: Begun<P>): Promise<void> {
-    const context = withoutEnd();
-    for (const step of begun.saga.steps) await step.execute(begun.params, context);
+  async #finish<P>(begun: Begun<P>, context = withoutEnd()): Promise<void> {
+    const { saga, params } = begun;
+    for (const [index, step] of saga.steps.entries()) {
+      context.signal.throwIfAborted();
+      await inSpan(`${saga.kind}: ${step.name}`, {}, () => step.execute(params, context));
+      begun.stepsDone = Math.max(begun.stepsDone, index + 1);
+    }
     await this.#end(begun);
   }
 
@@ -249,7 +248,8 @@ export class Sagas {
 
   /** Undoes steps in reverse. Stops at the first failure: undoing more would leave a worse state. A change that may have ended is fenced
    *  first: its records may say already what the host would no longer have. */
-  async #undo<P>({ id, saga, params, mayHaveEnded }: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
+  async #undo<P>(begun: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
+    const { id, saga, params, stepsDone, mayHaveEnded } = begun;
     const isFenced = saga.isFenced === true || mayHaveEnded === true;
     if (isFenced && !(await this.#fence(id))) return 'done';
     for (const step of saga.steps.slice(0, stepCount).toReversed()) {
@@ -258,7 +258,7 @@ export class Sagas {
       });
     }
     await this.#records.retry((changes) => {
-      saga.rollBack?.(changes, params);
+      saga.rollBack?.(changes, params, stepsDone);
       changes.delete('sagas', id);
     });
     return 'undone';

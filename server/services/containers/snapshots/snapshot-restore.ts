@@ -14,7 +14,6 @@ import { profilesOf } from '../../shared/project-scope.ts';
 
 /** Finished after a crash: from the first step on the old content may be gone. */
 export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams & RestorePlan> {
-  const back = new WeakSet<object>();
   const putDocument = (changes: Changes, { container, document }: SnapshotParams & RestorePlan): void => {
     if (deps.records.containers.has(container)) changes.put('containers', container, document);
   };
@@ -32,12 +31,10 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams
     steps: [
       {
         name: 'volume',
-        async execute(params, context) {
-          const { pool, container, snapshot, document } = params;
+        async execute({ pool, container, snapshot, document }, context) {
           const { driver, pool: spec } = deps.pools.use(pool);
           const volume = newContainerVolume(deps.records, container, document);
           await driver.restoreSnapshot(spec, { volume, snapshot }, context.signal);
-          back.add(params);
         },
         // Atomic in the driver: a failure leaves the old content.
       },
@@ -57,8 +54,8 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams
     ],
     commit: putDocument,
     // What fails after the content is back must not leave the config of the content before.
-    rollBack(changes, params) {
-      if (back.has(params)) putDocument(changes, params);
+    rollBack(changes, params, stepsDone) {
+      if (stepsDone > 0) putDocument(changes, params);
     },
   };
 }

@@ -35,7 +35,6 @@ export function refreshContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   { fill }: RefreshWork = gone,
 ): Saga<RefreshParams> {
-  const filled = new WeakSet<object>();
   const putRefreshed = (changes: Changes, { name }: RefreshParams): void => {
     const entry = deps.records.containers.get(name);
     if (entry === undefined) return;
@@ -60,10 +59,7 @@ export function refreshContainerSaga(
     steps: [
       {
         name: 'content',
-        async execute(params, context) {
-          await fill(params, context);
-          filled.add(params);
-        },
+        execute: fill,
         async undo({ name, pool, added }) {
           const { driver, pool: spec } = deps.pools.use(pool);
           for (const snapshot of added) await driver.deleteSnapshot(spec, refOf(name, snapshot.name));
@@ -99,8 +95,8 @@ export function refreshContainerSaga(
     ],
     commit: putRefreshed,
     // The owners of files in a refreshed volume are other ones, whatever failed after it.
-    rollBack(changes, params) {
-      if (filled.has(params)) putRefreshed(changes, params);
+    rollBack(changes, params, stepsDone) {
+      if (stepsDone > 0) putRefreshed(changes, params);
     },
   };
 }
