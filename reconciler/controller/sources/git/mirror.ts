@@ -55,7 +55,6 @@ export class Mirror {
 
   /** Fetches a reference or a commit. Discards a copy that has grown too large and fetches once more. */
   async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
-    await this.#open(signal);
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
     try {
       return await this.#fetchOnce(reference, signal);
@@ -65,7 +64,6 @@ export class Mirror {
       if (isFresh || isFinal) throw error;
       // Old packs count towards the limit, and a killed process may have left locks and partial packs.
       await rm(this.dir, { recursive: true, force: true });
-      await this.#open(signal);
       return this.#fetchOnce(reference, signal);
     }
   }
@@ -103,9 +101,8 @@ export class Mirror {
     return [...new Set(stdout.toString('utf8').split(/[\0\n]/))].filter((word) => word !== '');
   }
 
-  async #deepen(commit: string, signal: AbortSignal | undefined): Promise<void> {
-    const quiet = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
-    await this.git({ args: ['fetch', ...quiet, `--depth=${maxCommits}`, '--', this.#url.url, commit] }, signal);
+  #deepen(commit: string, signal: AbortSignal | undefined): Promise<void> {
+    return this.#fetchBounded([`--depth=${maxCommits}`], commit, commit.slice(0, 12), signal);
   }
 
   /** Whether `older` is `newer` or one of its ancestors. */
@@ -120,25 +117,28 @@ export class Mirror {
     signal: AbortSignal | undefined,
   ): Promise<FetchResult> {
     const depth = this.#isDeep ? [] : ['--depth=1'];
-    const args = [
-      'fetch',
-      '--no-tags',
-      '--no-write-fetch-head',
-      '--no-auto-maintenance',
-      '--force',
-      '--quiet',
-      ...depth,
-    ];
-    const watch = async (): Promise<void> => {
-      if ((await sizeOf(this.dir)) > this.#limits.bytes) throw tooLarge(`${this.#url.shown} at ${shown}`, this.#limits);
-    };
-    await this.git({ args: [...args, '--', this.#url.url, `+${ref}:${incoming}`], watch }, signal);
-    await watch();
+    await this.#fetchBounded(['--force', ...depth], `+${ref}:${incoming}`, shown, signal);
     const object = await this.#parse(incoming, signal);
     const commit = await this.#parse(`${incoming}^{commit}`, signal).catch(() => {
       throw sourceErrors.refused(`${this.#url.shown}: ${shown} does not name a commit`);
     });
     return object === commit ? { commit } : { commit, tag: object };
+  }
+
+  /** Ends git as soon as the copy is larger than the limits allow. */
+  async #fetchBounded(
+    flags: readonly string[],
+    what: string,
+    shown: string,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    await this.#open(signal);
+    const quiet = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
+    const watch = async (): Promise<void> => {
+      if ((await sizeOf(this.dir)) > this.#limits.bytes) throw tooLarge(`${this.#url.shown} at ${shown}`, this.#limits);
+    };
+    await this.git({ args: ['fetch', ...quiet, ...flags, '--', this.#url.url, what], watch }, signal);
+    await watch();
   }
 
   async #parse(expression: string, signal: AbortSignal | undefined): Promise<string> {

@@ -1,4 +1,5 @@
 // The git source against a real server (`git http-backend` on loopback): references, refusals, leftovers.
+import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   lstatSync,
@@ -246,6 +247,16 @@ describe('hostile repositories', () => {
     });
     expect(readdirSync(join(folder, 'state/sources/small')).includes('checkouts')).toBe(true);
     expect(readdirSync(join(folder, 'state/sources/small/checkouts'))).toEqual([]);
+  });
+
+  test('hostile repositories with a history beyond the limits are refused when their authors are asked for', async () => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    repository.commit({ 'noise.bin': randomBytes(2_000_000).toString('base64') });
+    const last = repository.commit({ 'noise.bin': 'gone' });
+    const small = source({ limits: { size: 1_000_000 } });
+    expect((await small.check()).revision).toBe(last);
+    expect(await refusal(() => small.authors?.(last, first))).toMatchObject({ problem: 'limit' });
+    expect(await source({}, 'large').authors?.(last, first)).toHaveLength(2);
   });
 
   test('hostile repositories that unfold to a billion files are refused quickly', async () => {
