@@ -73,6 +73,7 @@ async function openDryRunHost(stateDir: string, contents: ServerContents): Promi
     runtime,
     network,
     proxies: new SimProxies(),
+    looks: [],
     storage: Object.fromEntries(known.map((name) => [name, openPretendedStorage({ root, name })])),
     ids: { uids: simRange, gids: simRange, allowed: { uid: anyId, gid: anyId } },
     paths: { ...thisHost, isOtherHost: true },

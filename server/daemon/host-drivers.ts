@@ -25,6 +25,8 @@ export interface HostDrivers {
   readonly runtime: RuntimeDriver;
   readonly network: NetworkDriver;
   readonly proxies: ProxyKeeper;
+  /** What looks after the host each minute. */
+  readonly looks: readonly { look(): Promise<void> }[];
   readonly storage: Readonly<Record<string, StorageDriver>>;
   readonly storageMissing?: Readonly<Record<string, string>>;
   readonly ids: HostIds;
@@ -123,7 +125,9 @@ async function missingNetwork(): Promise<string | undefined> {
   return bridge.ok ? undefined : bridge.reason;
 }
 
-type OpenDrivers = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { readonly close?: () => void };
+type OpenDrivers = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids' | 'looks'> & {
+  readonly close?: () => void;
+};
 
 async function openReal(stateDir: string, probeDir: string, log: Log): Promise<OpenDrivers> {
   const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
@@ -131,12 +135,14 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
     import('../drivers/runtime/idmap/id-map.ts'),
     import('../drivers/network/bridge.ts'),
   ]);
+  const { NftTables } = await import('../drivers/nft-tables.ts');
   const { Proxies } = await import('../drivers/devices/proxy/proxies.ts');
   const { returnFreedMemory } = await import('../drivers/runtime/host/return-memory.ts');
-  const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
-  const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
-  const proxies = new Proxies({ log, tag: dirTag(stateDir) });
-  return { runtime, network, proxies, ids: await hostIds(), close: await returnFreedMemory() };
+  const tables = new NftTables(log);
+  const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, tables, probeDir });
+  const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log, tables });
+  const proxies = new Proxies({ log, tables, tag: dirTag(stateDir) });
+  return { runtime, network, proxies, looks: [tables], ids: await hostIds(), close: await returnFreedMemory() };
 }
 
 /** The range of a host without /etc/subuid. Files stay the daemon's own. */
@@ -158,5 +164,5 @@ async function openSimulated(stateDir: string): Promise<OpenDrivers> {
   const { returnFreedMemory } = await import('../drivers/runtime/host/return-memory.ts');
   // Loading the C library calls would take more memory here than they return.
   const close = await returnFreedMemory({ load: () => Promise.resolve(undefined) });
-  return { runtime, network, proxies: new SimProxies(), ids: simIds, close };
+  return { runtime, network, proxies: new SimProxies(), looks: [], ids: simIds, close };
 }

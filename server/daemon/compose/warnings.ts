@@ -58,7 +58,7 @@ export function composeWarnings(base: Foundation, book: WarningBook, parts: Watc
   return {
     poolWatch,
     networkWatch,
-    warningWatch: new WarningWatch({ book, log, looks: [poolWatch, networkWatch, maas], sources }),
+    warningWatch: new WarningWatch({ book, log, looks: [poolWatch, networkWatch, ...host.looks, maas], sources }),
     unsyncedFiles: new UnsyncedFiles({ records, pools, book, log, canWrite: () => !isFull() }),
     warnings: new Warnings({ records, cluster, events, clock, book }),
   };

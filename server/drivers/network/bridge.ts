@@ -5,6 +5,7 @@ import { errorText } from '../../lib/shared/reason.ts';
 import { type Log, logFailure } from '../../lib/log.ts';
 import { withRevert } from '../../lib/revert.ts';
 import { driverErrors } from '../driver-error.ts';
+import { NftTables } from '../nft-tables.ts';
 import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
 import { converge, convergeRules, type ConvergeDeps } from './converge.ts';
@@ -12,8 +13,8 @@ import { findDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { passDocker } from './docker-user.ts';
-import { renderFirewallRemoval, renderFirewall } from './firewall.ts';
-import { findTool, ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
+import { firewallTable, renderFirewall } from './firewall.ts';
+import { findTool, ipBatch, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
 import { hostInterface, linkState, withPorts, type Link } from './ip-commands.ts';
 import { linkParts } from './link-parts.ts';
 import { openNetworkFiles, type NetworkFiles, type NetworkRecord } from './network-files.ts';
@@ -27,6 +28,8 @@ export interface BridgeNetworkDeps {
   readonly log: Log;
   /** Default /run/gantry/networks. Pid files and what dnsmasq's unprivileged user must read. */
   readonly runDir?: string;
+  /** Default: tables that nobody looks after. */
+  readonly tables?: NftTables;
   /** The switch of Open vSwitch bridges; default: the kernel. */
   readonly datapath?: Datapath;
 }
@@ -34,7 +37,8 @@ export interface BridgeNetworkDeps {
 export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
   const files = openNetworkFiles(deps.dir, deps.runDir ?? '/run/gantry/networks');
   const mutex = new KeyedMutex();
-  const context = { files, log: deps.log, datapath: deps.datapath ?? 'system' };
+  const { log, datapath = 'system', tables = new NftTables(log) } = deps;
+  const context = { files, log, datapath, tables };
   return {
     name: 'bridge',
     async fillConfig(config, options) {
@@ -142,7 +146,7 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
     ...tunnels.map((tunnel) => `link del dev ${tunnel.name}`),
     ...bridge,
   ]);
-  await nftApply(`remove the firewall of network ${name}`, renderFirewallRemoval(name));
+  await context.tables.remove(`remove the firewall of network ${name}`, [firewallTable(name)]);
   await passDocker(name, false, context.log);
   await files.remove(name, what);
 }

@@ -4,13 +4,14 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Log } from '../../lib/log.ts';
 import { driverErrors } from '../driver-error.ts';
+import type { NftTables } from '../nft-tables.ts';
 import { planNetwork, type NetworkPlan } from './config.ts';
 import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import { passDocker } from './docker-user.ts';
-import { renderFirewall, renderRulesChange } from './firewall.ts';
-import { ipBatch, nftApply, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { firewallTable, renderFirewall, renderRulesChange } from './firewall.ts';
+import { ipBatch, readHwaddr, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { addressCommands, bridgeCommands, memberCommands, routeCommands, withPorts, type Link } from './ip-commands.ts';
 import { editLeases } from './dnsmasq/lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
@@ -23,24 +24,27 @@ export interface ConvergeDeps {
   readonly files: NetworkFiles;
   readonly log: Log;
   readonly datapath: Datapath;
+  readonly tables: NftTables;
 }
 
 /** Replaces the rules of a network that is up, and remembers by which ACLs. */
-export async function convergeRules({ files }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
+export async function convergeRules({ files, tables }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
   const record = await files.read(spec.name);
   if (record === undefined || readHwaddr(spec.name) === undefined)
     throw driverErrors.notFound(`network ${spec.name} is not up: its rules cannot be set`);
   const plan = planNetwork(spec);
   const what = `set the firewall of network ${spec.name}`;
   const change = renderRulesChange(plan);
+  const its = [firewallTable(plan.name)];
+  const whole = () => renderFirewall(plan);
   // The table may lack the chain, or be gone: somebody flushed the rules of the host.
   const isChanged =
     change !== undefined &&
-    (await nftApply(what, change).then(
+    (await tables.set(what, its, change, whole).then(
       () => true,
       () => false,
     ));
-  if (!isChanged) await nftApply(what, renderFirewall(plan));
+  if (!isChanged) await tables.set(what, its, whole());
   await files.write(spec.name, { ...record, acls: spec.acls ?? [] });
 }
 
@@ -64,7 +68,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await files.write(plan.name, record);
   await all([
     setLinks(deps, plan, { current, others, last: before?.external ?? [] }, signal),
-    nftApply(`set the firewall of network ${plan.name}`, renderFirewall(plan), signal),
+    setFirewall(deps, plan, signal),
     passDocker(
       plan.name,
       plan.families.some(({ firewall, routing }) => firewall && routing),
@@ -75,6 +79,11 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await ensureDnsmasq(deps, plan, record, current === undefined);
   const tunnels = plan.tunnels.length > 0;
   await files.write(plan.name, { ...record, external: plan.external, tunnels, creating: false });
+}
+
+async function setFirewall({ tables }: ConvergeDeps, plan: NetworkPlan, signal?: AbortSignal): Promise<void> {
+  const whole = () => renderFirewall(plan);
+  await tables.set(`set the firewall of network ${plan.name}`, [firewallTable(plan.name)], whole(), whole, signal);
 }
 
 /** Waits for all, then throws the first error, so that nothing still runs while the caller undoes the changes. */

@@ -1,18 +1,10 @@
 // Renders the nftables rules of one network; pure. One table per network, replaced as a whole in one transaction.
 import { formatCidr, subnetOf } from '../../api/text/ip.ts';
+import { removal, type Table } from '../nft-tables.ts';
 import { aclChains, rulesChain, rulesChainName } from './acl-rules.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
 
-export function firewallTable(name: string): string {
-  return `gantry_${name}`;
-}
-
-/** Text for `nft -f -` that removes the table, whether or not there is one. */
-export function renderFirewallRemoval(name: string): string {
-  const table = firewallTable(name);
-  // Adding first makes the delete valid when there was none; both happen in one transaction.
-  return `add table inet ${table}\ndelete table inet ${table}\n`;
-}
+export const firewallTable = (name: string): Table => `inet gantry_${name}`;
 
 /** Text for `nft -f -` that puts exactly these rules in place of any earlier ones of this network, atomically.
  *  An accept here cannot undo a drop in another table of the host: nftables asks every chain of a hook. */
@@ -30,7 +22,7 @@ export function renderFirewall(plan: NetworkPlan): string {
     ...(['before', 'after'] as const).flatMap((order) => natChain(plan, order)),
     ...(plan.acls === undefined ? [] : aclChains(plan.name, plan.acls)),
   ];
-  return `${renderFirewallRemoval(plan.name)}${tableWith(plan.name, chains)}`;
+  return `${removal([firewallTable(plan.name)])}${tableWith(plan.name, chains)}`;
 }
 
 /** Text for `nft -f -` that changes the rules of the ACLs alone, in a table that is there with chains for them. The kernel is asked for less
@@ -38,10 +30,10 @@ export function renderFirewall(plan: NetworkPlan): string {
 export const renderRulesChange = ({ name, acls }: NetworkPlan): string | undefined =>
   acls === undefined
     ? undefined
-    : `flush chain inet ${firewallTable(name)} ${rulesChainName}\n${tableWith(name, rulesChain(name, acls))}`;
+    : `flush chain ${firewallTable(name)} ${rulesChainName}\n${tableWith(name, rulesChain(name, acls))}`;
 
 const tableWith = (name: string, chains: readonly string[]): string =>
-  `table inet ${firewallTable(name)} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;
+  `table ${firewallTable(name)} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;
 
 function chain(name: string, type: string, hook: string, priority: number, rules: readonly string[]): string[] {
   if (rules.length === 0) return [];

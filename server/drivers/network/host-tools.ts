@@ -61,16 +61,6 @@ export async function ipBatch(what: string, lines: readonly string[], signal?: A
   }
 }
 
-/** One transaction: all of the rules or none. */
-export async function nftApply(what: string, ruleset: string, signal?: AbortSignal): Promise<void> {
-  try {
-    await runTool('nft', ['-f', '-'], { input: ruleset }, signal);
-  } catch (error) {
-    if (!(error instanceof ExecError) || signal?.aborted === true) throw error;
-    throw driverErrors.failed(`${what}: ${error.stderr.trim() === '' ? error.message : error.stderr.trim()}`, error);
-  }
-}
-
 export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
   return parseLinks(await dump(['-j', '-d', '-s', 'addr', 'show'], signal));
 }

@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { planNetwork } from '../../../server/drivers/network/config.ts';
-import { renderFirewall, renderFirewallRemoval } from '../../../server/drivers/network/firewall.ts';
+import { firewallTable, renderFirewall } from '../../../server/drivers/network/firewall.ts';
 import type { NicRun } from '../../../server/drivers/runtime/driver.ts';
-import { allFilters, removeFilters, setFilter } from '../../../server/drivers/runtime/nic/filter-rules.ts';
+import { removal } from '../../../server/drivers/nft-tables.ts';
+import { allFilters, filterTable, setFilter } from '../../../server/drivers/runtime/nic/filter-rules.ts';
 import { exec } from '../../../server/lib/exec.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { takingTurns, timesOf, type BenchContext, type Group } from '../group.ts';
@@ -201,7 +202,7 @@ async function ruleRows({ say, signal }: BenchContext): Promise<readonly Row[]> 
   const nft = (input: string): Promise<unknown> => exec(['nft', '-f', '-'], { input });
   const plan = planNetwork({ name: 'gtybrule', config: { 'ipv4.address': '10.215.9.1/24', 'ipv4.nat': 'true' } });
   try {
-    await nft(allFilters(nics, tag));
+    await nft(allFilters(nics, tag, 'bridge'));
     const filter = await timesOf(20, (index) => nft(setFilter(nics[index] as NicRun, tag)), signal);
     const firewall = await timesOf(20, () => nft(renderFirewall(plan)), signal);
     const row = { group, unit: 'ms', atMost: 20 } as const;
@@ -210,7 +211,6 @@ async function ruleRows({ say, signal }: BenchContext): Promise<readonly Row[]> 
       { ...row, what: 'replace the rules of a network beside them', samples: { 'gantryd lxc': firewall } },
     ];
   } finally {
-    await nft(removeFilters(tag)).catch(() => {});
-    await nft(renderFirewallRemoval('gtybrule')).catch(() => {});
+    await nft(removal([filterTable(tag, 'bridge'), firewallTable('gtybrule')])).catch(() => {});
   }
 }

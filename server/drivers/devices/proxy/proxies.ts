@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { exec, ExecError } from '../../../lib/exec.ts';
 import { type Log, logFailure } from '../../../lib/log.ts';
 import { runAll } from '../../../lib/run-all.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { driverErrors } from '../../driver-error.ts';
+import type { NftTables } from '../../nft-tables.ts';
 import { listenStream, listenUdp, type Ends, type Listener } from './forward.ts';
-import { endpointText, natRules, removeTable, type Endpoint, type Forward, type ProxyRun } from './proxy-plan.ts';
+import { endpointText, natRules, type Endpoint, type Forward, type ProxyRun } from './proxy-plan.ts';
 import { loadSocketCalls, openConnector, openDirInside, openListener, removeSocketFile, type Side } from './sockets.ts';
 import { succeeds } from '../../../lib/shared/attempt.ts';
 
@@ -34,8 +34,7 @@ interface OpenProxy {
 export interface ProxiesDeps {
   readonly log: Log;
   readonly tag: string;
-  /** Default: applies the rules on this host. */
-  readonly nft?: (rules: string) => Promise<void>;
+  readonly tables: NftTables;
 }
 
 export class Proxies implements ProxyKeeper {
@@ -43,13 +42,12 @@ export class Proxies implements ProxyKeeper {
   /** Part of names on the host that marks them as created by this daemon. */
   readonly #tag: string;
   readonly #open = new Map<string, Map<string, OpenProxy>>();
-
-  readonly #nft: (rules: string) => Promise<void>;
+  readonly #tables: NftTables;
 
   constructor(deps: ProxiesDeps) {
     this.#log = deps.log;
     this.#tag = deps.tag;
-    this.#nft = deps.nft ?? nft;
+    this.#tables = deps.tables;
   }
 
   async open(container: string, run: ProxyRun, initPid: number): Promise<void> {
@@ -79,33 +77,20 @@ export class Proxies implements ProxyKeeper {
     await runAll(all.filter(({ inKernel }) => !inKernel).map((opened) => () => opened.close()));
   }
 
-  async sweep(): Promise<void> {
-    const used = new Set<string>();
-    for (const [container, devices] of this.#open) {
-      for (const device of devices.keys()) used.add(this.#table(container, device));
-    }
-    try {
-      const { stdout } = await exec(['nft', 'list', 'tables', 'inet'], nftOptions);
-      const own = [...stdout.matchAll(/^table inet (\S+)$/gm)].map((match) => match[1] ?? '');
-      for (const table of own.filter((name) => name.startsWith(`gantry_proxy_${this.#tag}_`))) {
-        if (!used.has(table)) await this.#nft(removeTable(table));
-      }
-    } catch (error) {
-      this.#log.debug('left-over forwards in the kernel cannot be listed', { reason: errorText(error) });
-    }
+  sweep(): Promise<void> {
+    return this.#tables.sweep(`gantry_proxy_${this.#tag}_`);
   }
 
   #table(container: string, device: string): string {
     const hash = createHash('sha256').update(`${container}/${device}`).digest('hex').slice(0, 12);
-    return `gantry_proxy_${this.#tag}_${hash}`;
+    return `inet gantry_proxy_${this.#tag}_${hash}`;
   }
 
   async #openNat(container: string, run: ProxyRun): Promise<OpenProxy> {
     const table = this.#table(container, run.device);
-    await this.#nft(natRules(run, table)).catch((error: unknown) => {
-      throw driverErrors.failed(`proxy ${run.device}: cannot forward in the kernel`, error);
-    });
-    return { inKernel: true, close: () => this.#nft(removeTable(table)) };
+    await this.#tables.set(`proxy ${run.device}: cannot forward in the kernel`, [table], natRules(run, table));
+    const close = () => this.#tables.remove(`proxy ${run.device}: the kernel still forwards`, [table]);
+    return { inKernel: true, close };
   }
 
   async #openAll(container: string, run: ProxyRun, initPid: number): Promise<OpenProxy> {
@@ -224,16 +209,5 @@ function atFile(calls: Calls, pid: number | undefined, path: string, work: (path
     work(`/proc/self/fd/${dir}/${posix.basename(path)}`);
   } finally {
     closeSync(dir);
-  }
-}
-
-const nftOptions = { timeoutMs: 15_000 };
-
-async function nft(input: string): Promise<void> {
-  try {
-    await exec(['nft', '-f', '-'], { ...nftOptions, input });
-  } catch (error) {
-    const said = error instanceof ExecError && error.stderr.trim() !== '' ? error.stderr.trim() : errorText(error);
-    throw driverErrors.failed('nft refused the rules', new Error(said));
   }
 }

@@ -4,6 +4,7 @@ import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../ap
 import { parseIp } from '../../../api/text/ip.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { driverErrors } from '../../driver-error.ts';
+import { removal, type Table } from '../../nft-tables.ts';
 
 export type Endpoint =
   | { readonly kind: 'tcp' | 'udp'; readonly host: string; readonly port: number }
@@ -81,8 +82,8 @@ export function proxyHeader(
   return `PROXY TCP${family} ${source} ${target} ${from.port ?? 0} ${to.port ?? 0}\r\n`;
 }
 
-/** Text for `nft -f -` that forwards in the kernel, and replaces an earlier table of that name. */
-export function natRules(run: ProxyRun, table: string): string {
+/** Rules that forward in the kernel, and replace an earlier table of that name. */
+export function natRules(run: ProxyRun, table: Table): string {
   const to = run.forwards.flatMap(natRule);
   const back = run.forwards.flatMap(hairpinRule);
   const chain = (name: string, hook: string, priority: number, rules: readonly string[]): string =>
@@ -92,11 +93,8 @@ export function natRules(run: ProxyRun, table: string): string {
     chain('proxy_out', 'output', -100, to),
     chain('proxy_post', 'postrouting', 90, back),
   ];
-  return `${removeTable(table)}table inet ${table} {\n${chains.join('')}}\n`;
+  return `${removal([table])}table ${table} {\n${chains.join('')}}\n`;
 }
-
-/** The add makes the delete valid if there was none. */
-export const removeTable = (table: string): string => `add table inet ${table}\ndelete table inet ${table}\n`;
 
 function natRule({ listen, connect }: Forward): readonly string[] {
   if (listen.kind === 'unix' || connect.kind === 'unix') return [];

@@ -12,6 +12,7 @@ import { mapOfMount, type FileDeps } from '../mounts/container-files.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
+import type { NftTables } from '../../nft-tables.ts';
 import { isolatePort, type NicFilters } from '../nic/filters.ts';
 import {
   isPlugged,
@@ -33,6 +34,7 @@ import { diskRateValues } from '../cgroup/disk-rate-values.ts';
 
 export interface LiveDeps extends FileDeps {
   readonly tree: CgroupTree;
+  readonly tables: NftTables;
   readonly filters: NicFilters;
 }
 

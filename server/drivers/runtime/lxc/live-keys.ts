@@ -3,21 +3,23 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import type { CgroupTree } from '../cgroup/cgroup.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
 import { hostModules, loadModules, type ModulePaths } from '../host/kernel-modules.ts';
+import type { NftTables } from '../../nft-tables.ts';
 import type { FileDeps } from '../mounts/container-files.ts';
 import { applyLimits, limitKeys } from '../cgroup/apply-limits.ts';
-import { networkPriority, setNetworkPriority, sweepPriorities } from '../nic/priority.ts';
+import { networkPriority, setNetworkPriority } from '../nic/priority.ts';
 import type { RunningRecord } from './running-record.ts';
 
 type Config = Readonly<Record<string, string>>;
 
 export type KeyDeps = Pick<FileDeps, 'paths' | 'log'> & {
   readonly tree: CgroupTree;
+  readonly tables: NftTables;
   /** Overrides this host's modules. */
   readonly modules?: ModulePaths | undefined;
 };
 
 /** Prepares what must exist before the container. */
-export const prepareKeys = (deps: KeyDeps, config: Config): Promise<void> =>
+export const prepareKeys = (deps: Pick<KeyDeps, 'modules'>, config: Config): Promise<void> =>
   loadModules(config['linux.kernel_modules'], deps.modules ?? hostModules());
 
 /** The state with the keys applied. On a throw the previous ones are restored, as far as the kernel allows. */
@@ -48,27 +50,20 @@ export async function applyKeys(
 
 /** Call after a start, a reboot, or a change of its nics. `changed`: also removes a priority. */
 export async function followPriority(
-  deps: Pick<KeyDeps, 'paths'>,
+  { paths, tables }: Pick<KeyDeps, 'paths' | 'tables'>,
   state: RunningRecord,
   changed = false,
 ): Promise<void> {
   const priority = networkPriority(state.limits);
   if (priority === 0 && !changed) return;
-  await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.paths.tag);
+  await setNetworkPriority({ tables, tag: paths.tag }, state.name, state.devices?.now.nics ?? [], priority);
 }
 
 /** Call when the container is gone. */
-export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<void> {
+export async function clearKeys({ paths, tables, log }: KeyDeps, state: RunningRecord): Promise<void> {
   if (networkPriority(state.limits) === 0) return;
-  await setNetworkPriority(state.name, [], 0, deps.paths.tag).catch((error: unknown) =>
-    deps.log.warn('cannot remove a network priority', { container: state.name, reason: errorText(error) }),
-  );
-}
-
-/** Call after a crash. */
-export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Promise<void> {
-  await sweepPriorities(running, deps.paths.tag).catch((error: unknown) =>
-    deps.log.warn('cannot remove left-over network priorities', { reason: errorText(error) }),
+  await setNetworkPriority({ tables, tag: paths.tag }, state.name, [], 0).catch((error: unknown) =>
+    log.warn('cannot remove a network priority', { container: state.name, reason: errorText(error) }),
   );
 }
 

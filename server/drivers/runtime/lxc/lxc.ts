@@ -16,6 +16,7 @@ import { findApparmor } from '../apparmor/load.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { quickStart } from '../host/quick-start.ts';
 import { loadLibc } from '../host/syscalls.ts';
+import { NftTables } from '../../nft-tables.ts';
 import { NicFilters } from '../nic/filters.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
 import { readHostFacts } from '../cgroup/host-facts.ts';
@@ -27,6 +28,8 @@ export interface LxcDeps {
   /** The driver's private directory, on a file system that survives a restart of the daemon. */
   readonly dir: string;
   readonly log: Log;
+  /** Default: tables that nobody looks after. */
+  readonly tables?: NftTables;
   /** A directory on the file system for root file systems, tested for idmapped mounts. Default `dir`. */
   readonly probeDir?: string;
   /** Overrides this host's kernel modules. */
@@ -51,11 +54,13 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   else startProgramsBy(quickStart(libc));
   const namespaces = new UserNamespaces();
   const tree = readCgroupTree();
+  const { tables = new NftTables(deps.log) } = deps;
   return new LxcRuntime({
     paths,
     log: deps.log,
     tree,
-    filters: new NicFilters(paths.tag),
+    filters: new NicFilters(paths.tag, tables),
+    tables,
     missing: [...missingInCgroups(readCgroupFacts(tree)), ...missingOfApparmor[findApparmor()]],
     version: await lxcVersion(),
     rootfsIdmapped:

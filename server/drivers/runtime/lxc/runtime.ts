@@ -22,7 +22,7 @@ import { viewThrough } from '../mounts/file-view.ts';
 import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from '../cgroup/group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
-import { applyKeys, sweepKeys } from './live-keys.ts';
+import { applyKeys, followPriority } from './live-keys.ts';
 import { findRemains, isAlive, killPathsOf, makeReceptive, removeEmptyPlaces } from './liveness.ts';
 import { LxcCommands } from './spawn.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
@@ -35,7 +35,9 @@ import { LxcCheckpoints } from './checkpoints.ts';
 import { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
+import type { NftTables } from '../../nft-tables.ts';
 import type { NicFilters } from '../nic/filters.ts';
+import { sweepPriorities } from '../nic/priority.ts';
 import { rejoinHost, sweepShapes } from '../nic/plug.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
 import { ConcurrencyLimit } from '../../../lib/shared/concurrency-limit.ts';
@@ -51,6 +53,7 @@ export interface RuntimeDeps extends FileDeps {
   readonly modules: ModulePaths | undefined;
   readonly tree: CgroupTree;
   readonly filters: NicFilters;
+  readonly tables: NftTables;
   readonly version: string;
   readonly programs: CheckpointPrograms | undefined;
   readonly missing: readonly HostFeature[];
@@ -126,12 +129,16 @@ export class LxcRuntime implements RuntimeDriver {
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
     this.#cpus.distribute();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
-    const { filters, log } = this.#deps;
+    const { filters, tables, log } = this.#deps;
     await sweepShapes(cables, paths.tag, log);
-    const nics = () => [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
+    const nics = [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
     await filters.restore(nics, log);
-    await rejoinHost(nics(), log);
-    await sweepKeys(this.#deps, [...this.#live.keys()]);
+    await rejoinHost(nics, log);
+    for (const state of this.#live.values())
+      await followPriority(this.#deps, state).catch((error: unknown) =>
+        log.warn('a network priority cannot be restored', { container: state.name, reason: errorText(error) }),
+      );
+    await sweepPriorities(tables, paths.tag);
   }
 
   expectStart = (): void => this.#moves.expect();
@@ -276,7 +283,6 @@ export class LxcRuntime implements RuntimeDriver {
     this.#consoles.close();
     this.#commands.close();
     this.#moves.close();
-    await this.#deps.filters.close();
     await this.#deps.namespaces.close();
     // Only empty ones: whatever still runs, known or not, keeps its own.
     if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.paths);

@@ -5,10 +5,11 @@ import { createHash } from 'node:crypto';
 import { bitsOf, eui64Address, firstOf, formatCidr, formatIp, parseCidr, parseIp } from '../../../api/text/ip.ts';
 import type { Cidr } from '../../../api/text/ip.ts';
 import type { NicRun } from '../../device-parts.ts';
+import { removal, type Table } from '../../nft-tables.ts';
 import { checkNicNames } from './commands.ts';
 
 /** `tag` distinguishes the daemons of one host. */
-export const filterTable = (tag: string): string => `gantrynic_${tag}`;
+export const filterTable = (tag: string, family: FilterFamily): Table => `${family} gantrynic_${tag}`;
 
 const chainOf = (hostName: string): string => `nic_${createHash('sha256').update(hostName).digest('hex').slice(0, 12)}`;
 
@@ -21,59 +22,50 @@ export type FilterFamily = 'bridge' | 'inet';
 /** Where the host sees the frames of a nic. */
 export const filterFamily = (nic: NicRun): FilterFamily => (nic.routing === undefined ? 'bridge' : 'inet');
 
-/** Text for `nft -f -` that replaces the filter of a nic in one transaction. The interface need not exist. */
+/** Rules that replace the filter of a nic in one transaction. The interface need not exist. */
 export function setFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
-  const table = filterTable(tag);
-  const chain = chainOf(nic.hostName);
   const family = filterFamily(nic);
+  const table = filterTable(tag, family);
+  const chain = chainOf(nic.hostName);
   return lines([
     ...frame(table, family),
     ...dropped(nic, table),
-    `add chain ${family} ${table} ${chain}`,
+    `add chain ${table} ${chain}`,
     ...(nic.routing === undefined ? filterRules(nic) : routedRules(nic)).map(
-      (rule) => `add rule ${family} ${table} ${chain} ${rule}`,
+      (rule) => `add rule ${table} ${chain} ${rule}`,
     ),
-    `add element ${family} ${table} ports { "${nic.hostName}" : jump ${chain} }`,
-    ...(nic.isolated === true ? [`add element ${family} ${table} isolated { "${nic.hostName}" }`] : []),
+    `add element ${table} ports { "${nic.hostName}" : jump ${chain} }`,
+    ...(nic.isolated === true ? [`add element ${table} isolated { "${nic.hostName}" }`] : []),
   ]);
 }
 
 export function removeFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
-  const table = filterTable(tag);
-  return lines([...frame(table, filterFamily(nic)), ...dropped(nic, table)]);
+  const family = filterFamily(nic);
+  const table = filterTable(tag, family);
+  return lines([...frame(table, family), ...dropped(nic, table)]);
 }
 
-/** Adding first makes the deletion valid if there was no table. */
-export function removeFilters(tag: string, families: readonly FilterFamily[] = ['bridge', 'inet']): string {
-  return lines(
-    families.flatMap((family) => [
-      `add table ${family} ${filterTable(tag)}`,
-      `delete table ${family} ${filterTable(tag)}`,
-    ]),
-  );
-}
-
-/** Replaces all filters with those of exactly these nics, in one transaction. */
-export function allFilters(nics: readonly NicRun[], tag: string): string {
-  return removeFilters(tag) + nics.map((nic) => setFilter(nic, tag)).join('');
+/** The rules that replace all filters of one family with those of exactly these nics, in one transaction. */
+export function allFilters(nics: readonly NicRun[], tag: string, family: FilterFamily): string {
+  return removal([filterTable(tag, family)]) + nics.map((nic) => setFilter(nic, tag)).join('');
 }
 
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
 
 /** Common to all nics. Filters frames where they enter the bridge, before it learns their source address. Frames to link-local addresses
  *  (01:80:c2:00:00:0x) skip that hook, so they are filtered where the bridge receives them. */
-function frame(table: string, family: FilterFamily): string[] {
+function frame(table: Table, family: FilterFamily): string[] {
   const chain = (name: string, hook: string, rule: string): string[] => [
-    `add chain ${family} ${table} ${name} { type filter hook ${hook}; policy accept; }`,
-    `flush chain ${family} ${table} ${name}`,
-    `add rule ${family} ${table} ${name} ${rule}`,
+    `add chain ${table} ${name} { type filter hook ${hook}; policy accept; }`,
+    `flush chain ${table} ${name}`,
+    `add rule ${table} ${name} ${rule}`,
   ];
   return [
-    `add table ${family} ${table}`,
-    `add map ${family} ${table} ports { type ifname : verdict; }`,
-    `add set ${family} ${table} isolated { type ifname; }`,
+    `add table ${table}`,
+    `add map ${table} ports { type ifname : verdict; }`,
+    `add set ${table} isolated { type ifname; }`,
     ...chain('entering', 'prerouting priority -300', 'iifname vmap @ports'),
     ...(family === 'inet' ? [] : onBridges(chain)),
   ];
@@ -91,19 +83,18 @@ function onBridges(chain: (name: string, hook: string, rule: string) => string[]
 }
 
 /** Deleting a missing object fails, so each is added first. */
-function dropped(nic: NicRun, table: string): string[] {
+function dropped(nic: NicRun, table: Table): string[] {
   const chain = chainOf(nic.hostName);
-  const family = filterFamily(nic);
-  const port = `element ${family} ${table} ports { "${nic.hostName}" : jump ${chain} }`;
-  const isolated = `element ${family} ${table} isolated { "${nic.hostName}" }`;
+  const port = `element ${table} ports { "${nic.hostName}" : jump ${chain} }`;
+  const isolated = `element ${table} isolated { "${nic.hostName}" }`;
   return [
-    `add chain ${family} ${table} ${chain}`,
+    `add chain ${table} ${chain}`,
     `add ${port}`,
     `delete ${port}`,
     `add ${isolated}`,
     `delete ${isolated}`,
-    `flush chain ${family} ${table} ${chain}`,
-    `delete chain ${family} ${table} ${chain}`,
+    `flush chain ${table} ${chain}`,
+    `delete chain ${table} ${chain}`,
   ];
 }
 

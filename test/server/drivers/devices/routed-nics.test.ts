@@ -2,7 +2,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { removeFilters } from '../../../../server/drivers/runtime/nic/filter-rules.ts';
+import { removal } from '../../../../server/drivers/nft-tables.ts';
+import { filterTable } from '../../../../server/drivers/runtime/nic/filter-rules.ts';
 import { dirTag } from '../../../../server/drivers/runtime/safe-names.ts';
 import { freeSubnet } from '../../../support/hosts/free-resources.ts';
 import {
@@ -161,7 +162,8 @@ describe.skipIf(missing !== undefined).each(['sim', 'lxc'] as const)('on %s', (r
       if (!isReal) return;
       for (const [family, net] of ownNets) ip(family, 'route', 'flush', 'proto', '73', 'root', net);
       for (const address of [own, own6]) ip('neighbour', 'delete', 'proxy', address, 'dev', parent);
-      execFileSync('nft', ['-f', '-'], { input: removeFilters(dirTag(join(daemon.dir, 'runtime'))) });
+      const tables = [filterTable(dirTag(join(daemon.dir, 'runtime')), 'inet')];
+      execFileSync('nft', ['-f', '-'], { input: removal(tables) });
       expect(answers(own)).toBe(false);
     });
     if (isReal) await until(() => answers(own) && answers(own6));

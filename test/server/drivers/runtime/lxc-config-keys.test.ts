@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { IdMapEntry, NicRun, RunConfig, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { loadModules } from '../../../../server/drivers/runtime/host/kernel-modules.ts';
-import { priorityTable } from '../../../../server/drivers/runtime/nic/priority.ts';
+import { priorityTables } from '../../../../server/drivers/runtime/nic/priority.ts';
 import { noParts } from '../../../../server/drivers/device-parts.ts';
 import { findApparmor } from '../../../../server/drivers/runtime/apparmor/load.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
@@ -105,11 +105,10 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
 
   test('limits.network.priority marks what the container sends, live, over a reboot and on nics plugged in, and nothing is left', async () => {
     const table = (name: string): string => {
-      const nft = (family: string): string => {
-        const argv = ['list', 'table', family, priorityTable(name, harness.paths.tag)];
-        return spawnSync('nft', argv, { encoding: 'utf8' }).stdout;
-      };
-      return nft('bridge') + nft('inet');
+      const tables = priorityTables(name, harness.paths.tag);
+      return tables
+        .map((each) => spawnSync('nft', ['list', 'table', ...each.split(' ')], { encoding: 'utf8' }).stdout)
+        .join('');
     };
     const run = await harness.prepare(`k${process.pid}-net`);
     names.push(run.name);
@@ -140,8 +139,8 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await stop(run.name);
     expect(table(run.name)).toBe('');
     // The next daemon removes leftovers of a killed one, but no other daemon's.
-    const [left, foreign] = [priorityTable('gone', harness.paths.tag), priorityTable('gone', 'ffffffff')];
-    for (const name of [left, foreign]) execFileSync('nft', ['add', 'table', 'bridge', name]);
+    const [[left], [foreign]] = [priorityTables('gone', harness.paths.tag), priorityTables('gone', 'ffffffff')];
+    for (const table of [left, foreign]) execFileSync('nft', [`add table ${table}`]);
     try {
       await driver.close();
       driver = await harness.open();
@@ -149,7 +148,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       const tables = execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' });
       expect([tables.includes(left), tables.includes(foreign)]).toEqual([false, true]);
     } finally {
-      execFileSync('nft', ['delete', 'table', 'bridge', foreign]);
+      execFileSync('nft', [`delete table ${foreign}`]);
     }
   });
 

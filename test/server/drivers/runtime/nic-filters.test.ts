@@ -8,15 +8,15 @@ import {
   filterTable,
   isFiltered,
   removeFilter,
-  removeFilters,
   setFilter,
 } from '../../../../server/drivers/runtime/nic/filter-rules.ts';
+import { NftTables, removal } from '../../../../server/drivers/nft-tables.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
 import { NicFilters } from '../../../../server/drivers/runtime/nic/filters.ts';
 import { nicDevice } from '../../../../server/drivers/devices/nic.ts';
 import { thisHost } from '../../../../server/drivers/devices/host-paths.ts';
 import { expectGolden } from '../../../support/golden.ts';
 import { processSlowness } from '../../../support/hosts/slowness.ts';
-import { until } from '../../../support/until.ts';
 
 const veth: NicRun = {
   device: 'eth0',
@@ -42,53 +42,55 @@ async function started(properties: Record<string, string>): Promise<NicRun> {
 }
 const both = { ipv4: ['10.0.3.7'], ipv6: ['fd42::7'] };
 
-/** Restores the filter of a nic with an nft that fails so often; returns what was logged as an error. */
-async function restoredAfter(failures: number, fail = (): void => {}): Promise<{ applied: number; errors: string[] }> {
+/** Restores the filter of a nic with an nft that fails so often. */
+async function restoredAfter(failures: number, fail = (): void => {}) {
   let left = failures;
-  let applied = 0;
-  const filters = new NicFilters('gtfl-restore', async () => {
+  const applied: string[] = [];
+  const apply = async (rules: string): Promise<void> => {
     left -= 1;
     if (left >= 0) fail();
     if (left >= 0) throw new DriverError('Failed', 'nft is busy');
-    applied += 1;
-  });
+    applied.push(rules);
+  };
   const errors: string[] = [];
   const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
-  await filters.restore(() => [{ ...veth, macFilter: true }], log);
-  await filters.close();
-  return { applied, errors };
+  const there = new Set([filterTable('gtfl', 'bridge')]);
+  const tables = new NftTables(log, { apply, list: async () => there });
+  const filters = new NicFilters('gtfl', tables);
+  const nics = ['vethended', 'vethfresh', 'vethstays'].map((hostName) => ({ ...veth, hostName, macFilter: true }));
+  await filters.restore(nics.slice(0, 2), log);
+  return { applied, errors, tables, filters, nics, work: () => (left = 0) };
 }
+const nicsIn = (rules: string | undefined): readonly string[] => [...new Set(rules?.match(/veth[a-z]+/g))];
 
 describe('filters after a restart of the daemon', () => {
   test('a program that fails for a moment leaves no container without its filter', async () => {
-    expect(await restoredAfter(2)).toEqual({ applied: 1, errors: [] });
+    const { applied, errors, tables } = await restoredAfter(2);
+    expect([applied.length, errors]).toEqual([1, []]);
+    await tables.look();
+    expect(applied).toHaveLength(1);
   });
 
-  test('a failure that lasts is tried again until it has passed, without what was set or ended meanwhile', async () => {
-    const texts: string[] = [];
-    let isBusy = true;
-    const nft = async (text: string): Promise<void> => {
-      if (isBusy) throw new DriverError('Failed', 'nft is busy');
-      texts.push(text);
-    };
-    const filters = new NicFilters('gtfl-later', nft, 5);
-    const nics = ['vethended', 'vethfresh', 'vethstays'].map((hostName) => ({ ...veth, hostName, macFilter: true }));
-    let running: readonly NicRun[] = nics;
-    const infos: string[] = [];
-    const log = { debug() {}, info: (message: string) => void infos.push(message), warn() {}, error() {} };
-    await filters.restore(() => running, log);
-    running = nics.slice(1);
-    isBusy = false;
-    await filters.set(nics[1] as NicRun);
-    await until(() => infos.length > 0);
-    await filters.close();
-    expect(texts.map((text) => /veth[a-z]+/.exec(text)?.[0])).toEqual(['vethfresh', 'vethstays']);
-    expect(texts.join('')).not.toMatch(/vethended|delete table/);
+  test('a failure that lasts is an error in the log, and the next change or look sets all filters', async () => {
+    const { applied, errors, tables, filters, nics, work } = await restoredAfter(Number.POSITIVE_INFINITY);
+    expect([applied, errors]).toEqual([[], [expect.stringContaining('their nics have no filters')]]);
+    const [ended, , stays] = nics as [NicRun, NicRun, NicRun];
+    await expect(filters.set(stays)).rejects.toThrow('the filter of device eth0 cannot be set by nft');
+    work();
+    await tables.look();
+    expect(nicsIn(applied[0])).toEqual(['vethended', 'vethfresh']);
+    await tables.look();
+    await filters.remove(ended);
+    await filters.set(stays);
+    expect(applied.slice(1).map(nicsIn)).toEqual([['vethended'], ['vethstays']]);
   });
 
-  test('a failure that lasts is an error in the log', async () => {
-    const { applied, errors } = await restoredAfter(Number.POSITIVE_INFINITY);
-    expect([applied, errors]).toEqual([0, [expect.stringContaining('their nics have no filters')]]);
+  test('a change sets all filters when they could not be restored', async () => {
+    const { applied, filters, nics, work } = await restoredAfter(Number.POSITIVE_INFINITY);
+    work();
+    await filters.set(nics[2] as NicRun);
+    await filters.remove(nics[0] as NicRun);
+    expect(applied.map(nicsIn)).toEqual([['vethended', 'vethfresh', 'vethstays'], ['vethended']]);
   });
 });
 
@@ -153,9 +155,9 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     return { status, err: stderr };
   };
   const listed = (): string =>
-    spawnSync('nft', ['list', 'table', 'bridge', filterTable(tag)], { encoding: 'utf8' }).stdout;
+    spawnSync('nft', ['list', 'table', ...filterTable(tag, 'bridge').split(' ')], { encoding: 'utf8' }).stdout;
   afterAll(() => {
-    nft(removeFilters(tag));
+    nft(removal([filterTable(tag, 'bridge'), filterTable(tag, 'inet')]));
   });
   const nicOf = (index: number): NicRun => ({
     ...veth,
@@ -183,18 +185,35 @@ describe.skipIf(!canFilter)('in the kernel', () => {
   });
 
   test('a routed nic has a separate table, which is removed with the last routed nic', async () => {
-    const filters = new NicFilters(tag);
+    const filters = new NicFilters(tag, new NftTables(silentLog));
     const routing = { addresses: ['10.0.9.5', 'fd42::5'], hostAddresses: [], tables: {}, probed: [] };
     const { link: _none, ...rest } = veth;
     const nic: NicRun = { ...rest, hostName: 'gtflr', routing, routes: ['10.0.0.0/8', '10.9.0.0/16'] };
     const table = (): string =>
-      spawnSync('nft', ['list', 'table', 'inet', filterTable(tag)], { encoding: 'utf8' }).stdout;
+      spawnSync('nft', ['list', 'table', ...filterTable(tag, 'inet').split(' ')], { encoding: 'utf8' }).stdout;
     await filters.set(nicOf(1));
     await filters.set(nic);
     expect(table()).toContain('ip6 saddr != { ::, fd42::5, fe80::/10 } drop');
     await filters.remove(nic);
     expect([table(), listed()]).toEqual(['', expect.stringContaining('gtfl1')]);
     await filters.remove(nicOf(1));
+    expect(listed()).toBe('');
+  });
+
+  test('filters that somebody flushed are set again as they are at that moment, and those removed are not', async () => {
+    const tables = new NftTables(silentLog);
+    const filters = new NicFilters(tag, tables);
+    for (const index of [1, 2]) await filters.set(nicOf(index));
+    const all = listed();
+    nft(removal([filterTable(tag, 'bridge')]));
+    await tables.look();
+    expect(listed()).toBe(all);
+    await filters.remove(nicOf(2));
+    nft(removal([filterTable(tag, 'bridge')]));
+    await tables.look();
+    expect([listed().includes('gtfl1'), listed().includes('gtfl2')]).toEqual([true, false]);
+    await filters.remove(nicOf(1));
+    await tables.look();
     expect(listed()).toBe('');
   });
 
@@ -209,6 +228,7 @@ describe.skipIf(!canFilter)('in the kernel', () => {
         allFilters(
           Array.from({ length: 200 }, (_, index) => nicOf(index)),
           tag,
+          'bridge',
         ),
       ),
     ).toEqual({ status: 0, err: '' });
