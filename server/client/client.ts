@@ -261,8 +261,10 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
 export async function connect(host: string, options: ClientOptions = {}, signal?: AbortSignal): Promise<Client> {
   const client = createClient(host, options);
   try {
-    const { metadata } = await client.server(signal);
-    if (metadata.auth !== 'trusted') {
+    const metadata: unknown = (await client.server(signal)).metadata;
+    if (!isObject(metadata))
+      throw new ClientError('badReply', `GET /1.0: the answer of ${client.host} does not describe a server`);
+    if (metadata['auth'] !== 'trusted') {
       const how =
         options.tls?.certificate === undefined
           ? 'give a client certificate and key that it knows'

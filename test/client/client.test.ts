@@ -362,6 +362,13 @@ test('connect fails on a server that does not trust the client', async () => {
   expect(error.message).toContain('client certificate');
 });
 
+test('connect fails on an answer that describes no server, as a proxy may give', async () => {
+  const { daemon } = await setUp({ routes: { 'GET /1.0': () => ({ raw: '', status: 200 }) } });
+  const error = await failure(connect(daemon.host));
+  expect(error.code).toBe('badReply');
+  expect(error.message).toMatch(/^GET \/1\.0: .* does not describe a server$/);
+});
+
 describe('images', () => {
   test('a tarball is streamed unchanged, with the headers of both dialects', async () => {
     const { client, daemon } = await setUp({
