@@ -8,7 +8,7 @@ import { withExtended } from './extends.ts';
 import { ComposeFile, type ImportNote, type ServerParts } from './file.ts';
 import { volumeDocuments } from './mounts.ts';
 import { networkDocuments } from './networks.ts';
-import { resolvedFile } from './remedies.ts';
+import { carriedSections, resolvedFile, sectionRemedies } from './remedies.ts';
 import { containerOf } from './service.ts';
 import { Interpolation } from './variables.ts';
 
@@ -55,10 +55,7 @@ export function importCompose(
   );
   const networks = networkDocuments(file);
   const volumes = volumeDocuments(file);
-  for (const key of ['secrets', 'configs'])
-    if (file.root[key] !== undefined)
-      file.note([key], `${key} do not move: write them as files of the containers (files:)`);
-  if (file.root['include'] !== undefined) file.lost(['include'], resolvedFile);
+  for (const key of Object.keys(file.root)) if (!carriedSections.has(key)) file.lost([key], sectionRemedies[key]);
   const values = Object.fromEntries<Json>([
     ...variables.values,
     ...variables.undefaulted.map((name): [string, null] => [name, null]),
@@ -94,7 +91,8 @@ function resolvedRoot(root: JsonObject, folder: string, read: ReadText): Resolve
     named: (path) => variables.text(path),
     note: (service, text) => notes.push({ path: ['services', service, 'env_file'], text }),
   });
-  return { resolved: variables.root({ ...root, services: withFiles }), variables, notes };
+  const sections = Object.entries({ ...root, services: withFiles }).filter(([key]) => !key.startsWith('x-'));
+  return { resolved: variables.root(Object.fromEntries(sections)), variables, notes };
 }
 
 function noteVariables(

@@ -26,6 +26,7 @@ export function networkDocuments(file: ComposeFile): readonly JsonObject[] {
     const address = addressOf(ipam);
     if (ipam !== undefined && address === undefined)
       file.lost([...path, 'ipam'], 'write it as ipv4.address of the network');
+    else for (const key of lostOf(ipam)) file.lost([...path, 'ipam', key], networkRemedies[key]);
     return [
       {
         kind: 'network',
@@ -40,6 +41,7 @@ const networkRemedies: Readonly<Record<string, string>> = {
   internal: 'write ipv4.nat: false, or a network_acl',
   driver_opts: 'write the keys of the network (gantry explain network.config)',
   labels: 'write them as labels:',
+  ip_range: 'write it as ipv4.dhcp.ranges of the network',
 };
 
 const networkName = (file: ComposeFile, name: string): string =>
@@ -54,6 +56,13 @@ function addressOf(ipam: Json | undefined): string | undefined {
   const [, head = '', last = '', bits = ''] = found;
   const gateway = asText(mapOf(one)['gateway']) || `${head}.${Number(last) + 1}`;
   return `${gateway}/${bits}`;
+}
+
+/** Keys beside the subnet and its gateway. */
+function lostOf(ipam: Json | undefined): readonly string[] {
+  const { driver = 'default', config, ...rest } = mapOf(ipam);
+  const { subnet: _s, gateway: _g, ...more } = mapOf((config as readonly Json[] | undefined)?.[0]);
+  return [...(driver === 'default' ? [] : ['driver']), ...Object.keys(rest), ...Object.keys(more)];
 }
 
 /** A service without networks keeps the nic of its profiles. */

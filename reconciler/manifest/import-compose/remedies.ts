@@ -17,6 +17,17 @@ const rights =
 
 export const resolvedFile = 'import what docker compose config prints';
 
+/** Sections of the file that are converted, or that have no meaning here. */
+export const carriedSections = new Set(['version', 'name', 'services', 'networks', 'volumes']);
+
+const files = 'write them as files of the containers (files:)';
+
+export const sectionRemedies: Readonly<Record<string, string>> = {
+  secrets: files,
+  configs: files,
+  include: resolvedFile,
+};
+
 export const remedies: Readonly<Record<string, string>> = {
   build: 'a system image is not built from a Dockerfile: install the service in the container (exec:, or cloud-init)',
   cap_add: rights,

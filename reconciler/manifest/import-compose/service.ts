@@ -70,9 +70,11 @@ function noteParts(file: ComposeFile, service: string, values: JsonObject): void
       lost(['deploy', key], deployRemedies[key]);
   if (mapOf(resources)['reservations'] !== undefined)
     lost(['deploy', 'resources', 'reservations'], 'a container has limits, and nothing is set aside for it');
-  for (const [need, how] of Object.entries(mapOf(values['depends_on'])))
+  for (const [need, how] of Object.entries(mapOf(values['depends_on']))) {
     if (!['', 'service_started'].includes(asText(mapOf(how)['condition'])))
       lost(['depends_on', need, 'condition'], `say when ${need} is ready with manage.wait in its document`);
+    if (mapOf(how)['restart'] === true) lost(['depends_on', need, 'restart']);
+  }
   if (asText(values['restart']).startsWith('on-failure'))
     lost(['restart'], 'the init of the container restarts its services');
 }

@@ -87,22 +87,29 @@ test('each part of a key that is not converted is listed', () => {
   web:
     image: debian:12
     restart: on-failure:3
-    depends_on: { db: { condition: service_healthy }, cache: { condition: service_started } }
-    networks: { front: { ipv4_address: 10.0.0.5 } }
+    depends_on: { db: { condition: service_healthy, restart: true }, cache: { condition: service_started } }
+    networks: { back: { ipv4_address: 10.0.0.5 } }
     deploy:
       replicas: 2
       placement: { constraints: [node.role == worker] }
       resources: { limits: { memory: 1g }, reservations: { cpus: '1' } }
   db: { image: 'debian:12' }
   cache: { image: 'debian:12' }
+networks:
+  front: { ipam: { driver: default, config: [{ subnet: 10.0.0.0/24, gateway: 10.0.0.1, ip_range: 10.0.0.128/25 }] } }
+models: { small: {} }
+x-own: {}
 `,
     '/',
   );
   expect(notes.map(({ line, text }) => `${line} ${text.split(' does not move')[0]}`).toSorted()).toEqual([
     '10 services.web.deploy.resources.reservations',
+    '14 networks.front.ipam.ip_range',
+    '15 models',
     '4 services.web.restart',
     '5 services.web.depends_on.db.condition',
-    '6 services.web.networks.front.ipv4_address',
+    '5 services.web.depends_on.db.restart',
+    '6 services.web.networks.back.ipv4_address',
     '8 services.web.deploy.replicas',
     '9 services.web.deploy.placement',
   ]);
