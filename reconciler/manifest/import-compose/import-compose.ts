@@ -1,6 +1,13 @@
 // Converts a compose file into documents for system containers; lists parts that cannot be converted, with their lines. Pure but for
 // the reader of its env files.
-import { isMap as isYamlMap, LineCounter, parseDocument, visit, type Document as YamlDocument } from 'yaml';
+import {
+  isMap as isYamlMap,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Document as YamlDocument,
+  type ScalarTag,
+} from 'yaml';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap, mapOf } from '../../core/documents/json-values.ts';
 import { dotEnv, withEnvFiles, type ReadText } from './env-files.ts';
@@ -20,6 +27,17 @@ export interface Imported {
   readonly errors: readonly ImportNote[];
 }
 
+/** Compose takes a whole number that begins with 0 for an octal one. */
+const octal: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  test: /^[-+]?0[0-7]+$/,
+  resolve: (text) => Number.parseInt(text, 8),
+};
+
+/** A file of a hundred services may repeat an anchor in each. */
+const mostAliases = 10_000;
+
 const readNothing: ReadText = () => ({ why: 'is not there', isMissing: true });
 
 /** `folder`: where the file is; relative paths in it begin there. `read`: for `.env` and env files. */
@@ -30,7 +48,7 @@ export function importCompose(
   read: ReadText = readNothing,
 ): Imported {
   const lines = new LineCounter();
-  const yaml = parseDocument(text, { lineCounter: lines, merge: true });
+  const yaml = parseDocument(text, { lineCounter: lines, merge: true, customTags: (tags) => [octal, ...tags] });
   const failed = (errors: readonly ImportNote[]): Imported => ({ documents: [], notes: [], errors });
   const broken = yaml.errors.map(({ pos: [at], message }) => ({
     line: lines.linePos(at).line,
@@ -38,7 +56,9 @@ export function importCompose(
   }));
   if (broken.length > 0) return failed(broken);
   const lineAt = (path: readonly string[]): number => lineOf(yaml, lines, path);
-  const root = mapOf(yaml.toJS({ maxAliasCount: 100 }) as Json);
+  const root = valuesOf(yaml);
+  if (root === undefined)
+    return failed([{ line: 1, text: `has aliases that stand for more than ${mostAliases} values` }]);
   const services = mapOf(root['services']);
   if (Object.keys(services).length === 0)
     return failed([{ line: 1, text: 'has no services: a compose file lists them under services' }]);
@@ -93,6 +113,16 @@ function resolvedRoot(root: JsonObject, folder: string, read: ReadText): Resolve
   });
   const sections = Object.entries({ ...root, services: withFiles }).filter(([key]) => !key.startsWith('x-'));
   return { resolved: variables.root(Object.fromEntries(sections)), variables, notes };
+}
+
+/** undefined: its aliases stand for too many values. */
+function valuesOf(yaml: YamlDocument): JsonObject | undefined {
+  try {
+    return mapOf(yaml.toJS({ maxAliasCount: mostAliases }) as Json);
+  } catch (error) {
+    if (error instanceof ReferenceError) return undefined;
+    throw error;
+  }
 }
 
 function noteVariables(

@@ -115,6 +115,18 @@ x-own: {}
   ]);
 });
 
+test('an anchor may stand in many services, but aliases of aliases end with an error', () => {
+  const services = Array.from({ length: 150 }, (_, index) => `  s${index}: { <<: *own, image: 'debian:12' }\n`);
+  const head = 'x-own: &own { environment: { MASK: 022, ZONE: "${ZONE:-UTC}" } }\nservices:\n';
+  const { documents, notes } = importCompose(`${head}${services.join('')}`, '/');
+  expect(documents.at(-1)).toMatchObject({ name: 's149', config: { 'environment.MASK': '18' } });
+  // The text of the anchor is no part of the file by itself.
+  expect(notes.map(({ text }) => text)).toEqual([expect.stringMatching(/^ZONE .* one of the manifest/)]);
+  const bomb = [1, 2, 3, 4, 5].map((each) => `x-${each}: &a${each} [${`*a${each - 1}, `.repeat(9)}]\n`);
+  const { errors } = importCompose(`x-0: &a0 [1]\n${bomb.join('')}${head}${services.join('')}`, '/');
+  expect(errors).toEqual([{ line: 1, text: expect.stringMatching(/^has aliases that stand for more than/) }]);
+});
+
 test('a container depends on no service that the file lacks', () => {
   const { documents, notes } = importCompose(
     "services:\n  web: { image: 'debian:12', depends_on: [db, lost] }\n  db: { image: 'debian:12' }\n",
