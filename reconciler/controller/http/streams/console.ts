@@ -12,7 +12,7 @@ import { endpoints } from '../endpoints.ts';
 import { Refusal, toRefusal } from '../refusal.ts';
 import { readQuery } from '../route.ts';
 
-/** How often the right to the console is checked while it is open. */
+/** How often the right to the console, and whether the browser is there, is checked while it is open. */
 const checkEveryMs = 15_000;
 
 export interface ConsoleDeps extends Pick<AppDeps, 'authenticator' | 'gate' | 'headers' | 'log'> {
@@ -103,6 +103,8 @@ export class Consoles {
     const timer = setInterval(() => {
       if (!authenticator.isStillGood(request, caller)) peer.close(4001, 'the login has ended');
       else if (!isOn() || !gate.isAllowed(asked)) peer.close(4001, 'the right to consoles has ended');
+      // The kernel ends a connection whose other side is gone only when something is sent there.
+      else peer.ping();
     }, checkEveryMs);
     peer.on('error', () => peer.terminate());
     peer.once('close', () => {

@@ -131,6 +131,19 @@ describe('a console', () => {
   });
 });
 
+test('a silent console is pinged, so that it ends when its browser vanished', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { socket, closed } = await opened(pathOf('c1', '?command=sh'));
+  let pings = 0;
+  socket.on('ping', () => (pings += 1));
+  await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  await until(() => pings > 0);
+  socket.close();
+  await until(() => closed() !== undefined);
+});
+
 test('a console ends when the configuration takes away the grant for it, or all consoles', async () => {
   const connect = () => Promise.resolve(client);
   for (const takeAway of ['grant', 'consoles'] as const) {
