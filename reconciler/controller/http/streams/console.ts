@@ -52,11 +52,14 @@ export class Consoles {
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
-    void this.#admit(request).then(
-      ({ caller, wanted }) =>
-        this.#server.handleUpgrade(request, socket, head, (peer) => void this.#serve(peer, request, caller, wanted)),
-      (error: unknown) => this.#refuse(socket, toRefusal(error)),
-    );
+    void this.#admit(request)
+      .then(({ caller, wanted }) => {
+        // Others were admitted at the same time.
+        if (this.#open.size >= maxConsoles)
+          throw new Refusal('unavailable', `${maxConsoles} consoles are open; close one`);
+        this.#server.handleUpgrade(request, socket, head, (peer) => void this.#serve(peer, request, caller, wanted));
+      })
+      .catch((error: unknown) => this.#refuse(socket, toRefusal(error)));
   };
 
   close(): void {
@@ -71,7 +74,6 @@ export class Consoles {
     const caller = await this.#deps.authenticator.admit(request, row);
     if (!this.#deps.isOn())
       throw new Refusal('forbidden', 'Consoles are off: set console: true in the controller part of gantry.yaml');
-    if (this.#open.size >= maxConsoles) throw new Refusal('unavailable', `${maxConsoles} consoles are open; close one`);
     const { project, command, width = 80, height = 24 } = readQuery(row, Object.fromEntries(url.searchParams));
     return {
       caller,

@@ -131,6 +131,19 @@ describe('a console', () => {
   });
 });
 
+test('consoles that open at the same time are no more than 64', async () => {
+  const connect = () => new Promise<Client>(() => {});
+  // Each request reads the files of the tokens again, so that several are admitted at once.
+  let nowMs = Date.now();
+  const nextMs = () => (nowMs += 10_000);
+  const own = await startHttp({ console: true, controller: new FakeController(connect), nowMs: nextMs });
+  onTestFinished(() => own.close());
+  const all = await Promise.all(Array.from({ length: 200 }, () => open(pathOf('c1'), operate, own)));
+  const places = all.filter((one) => typeof one !== 'number');
+  expect([places.length, all.filter((one) => one === 503).length]).toEqual([64, 136]);
+  for (const { socket } of places) socket.terminate();
+});
+
 test('a silent console is pinged, so that it ends when its browser vanished', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
