@@ -19,7 +19,8 @@ import { moveTarget } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
-import { keepEtag, perform, performDelete } from '../shared/write.ts';
+import { renameKind } from '../shared/rename.ts';
+import { keepEtag, performDelete } from '../shared/write.ts';
 import {
   backupProblems,
   fileProblems,
@@ -123,8 +124,7 @@ export const container = gantryResource({
     const end = restarts ? restartContainer : stopContainer;
     if (stops) await end(context, before, planned.stop_timeout ?? 30);
     if (target !== undefined) await moveOrContinue(context, before, target, stops && planned.running !== false);
-    if (name !== prior.name)
-      await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
+    await renameKind(context, 'container', prior, planned);
     // It starts when its member is restored.
     if (!runs) return afterStart(context, planned, prior, { late, hasStarted: false, runs });
     if ((stops && !restarts) || !isRunning) await startContainer(context, name);

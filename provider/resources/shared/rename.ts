@@ -1,26 +1,24 @@
 // Renames objects in place; objects inside a renamed one follow it.
-import { isNotFound } from '../../../server/client/client-error.ts';
+import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
+import { pathOf } from '../../../server/client/kind-paths.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isUnknown, type Value } from '../../framework/value.ts';
-import type { Where } from './read-by-path.ts';
-import { perform } from './write.ts';
+import { readPath, segment, type Where } from './read-by-path.ts';
+import { hasUnknownOutcome, perform } from './write.ts';
 
 interface Named {
   readonly name: string;
 }
 
 /** Does nothing when the name is unchanged. */
-export async function renameKind(context: Context<Link>, kind: KindName, prior: Named, planned: Named): Promise<void> {
-  if (planned.name === prior.name) return;
-  const { client } = context.client;
-  await perform(context, () => client.rename(kind, prior.name, planned.name, context.signal));
-}
+export const renameKind = (context: Context<Link>, kind: KindName, prior: Named, planned: Named): Promise<void> =>
+  renamePath(context, pathOf(kind, prior.name), prior, planned);
 
-/** The same for an object with its own path, by its name there. */
+/** The same for an object with its own path, which ends with its name. */
 export async function renamePath(
   context: Context<Link>,
   path: string,
@@ -30,8 +28,21 @@ export async function renamePath(
 ): Promise<void> {
   if (planned.name === prior.name) return;
   const call = { method: 'POST', path, query: { ...where }, json: { name: planned.name } } as const;
-  await perform(context, () => context.client.client.http.send(call, context.signal));
+  try {
+    await perform(context, () => context.client.client.http.send(call, context.signal));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const to = `${path.slice(0, path.lastIndexOf('/') + 1)}${segment(planned.name)}`;
+    if (!mayHaveRenamed(error) || !(await isOnlyAt(context, to, path, where).catch(() => false))) throw error;
+  }
 }
+
+/** The answer was lost, or a busy database ended the request halfway; a server that got it twice no longer finds the former name. */
+const mayHaveRenamed = (error: unknown): boolean =>
+  isNotFound(error) || hasUnknownOutcome(error) || isRefused(error, 'overloaded');
+
+const isOnlyAt = async (context: Context<Link>, to: string, from: string, where: Where): Promise<boolean> =>
+  (await readPath(context, to, where)) !== undefined && (await readPath(context, from, where)) === undefined;
 
 interface Owned {
   /** The attribute that names the owner. */
