@@ -24,7 +24,7 @@ export interface ResolvedRequest extends AdmittedRequest {
 export function resolve(deps: AppDeps, admitted: AdmittedRequest): ResolvedRequest {
   const { endpoint, handler, identity, project, query, request } = admitted;
   checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
-  const names = isTrustedCaller(identity.caller) ? deps.namesIn(project) : namesForStrangers(project);
+  const names = needsProject(admitted) ? deps.namesIn(project) : namesForStrangers(project);
   checkTarget(deps.cluster, query);
   if (handler === undefined) throw unservable(endpoint);
   const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
@@ -32,6 +32,10 @@ export function resolve(deps: AppDeps, admitted: AdmittedRequest): ResolvedReque
   const own = sight === undefined ? params : ownParams(endpoint, params, names, sight);
   return { ...admitted, handler, names, sight, asked: { endpoint, params: own, query } };
 }
+
+/** A client whose project is gone lists projects and chooses another one. */
+const needsProject = ({ endpoint, identity }: AdmittedRequest): boolean =>
+  isTrustedCaller(identity.caller) && !endpoint.path.startsWith('/1.0/projects');
 
 /** Servers without a cluster use `none` as their `location`. */
 function checkTarget(cluster: Cluster, { target = '' }: Readonly<Record<string, string>>): void {

@@ -67,6 +67,11 @@ describe('a project', () => {
       expect((await daemon.call(method, '/1.0/projects/none', method === 'GET' ? undefined : {})).status).toBe(404);
     expect((await daemon.call('GET', '/1.0/profiles?project=none')).status).toBe(404);
   });
+
+  test('a client whose project is gone lists projects and gets another one', async () => {
+    expect(await daemon.get('/1.0/projects?project=none')).toContain('/1.0/projects/default');
+    expect(await daemon.get('/1.0/projects/default?project=none')).toMatchObject({ name: 'default' });
+  });
 });
 
 describe('a change', () => {
