@@ -51,6 +51,7 @@ export const StorageVolumePost = Type.Object({
   pool: Type.Optional(Type.String()),
   project: Type.Optional(Type.String(facts({ doc: 'Moves it into this project.' }))),
   migration: Type.Optional(Type.Boolean()),
+  volume_only: Type.Optional(Type.Boolean(facts({ doc: 'migration: without its snapshots.' }))),
   target: Type.Optional(Type.Unknown()),
   source: Type.Optional(
     Type.Object({

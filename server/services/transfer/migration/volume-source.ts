@@ -47,7 +47,7 @@ export function migrateVolume(
   deps.pools.use(volume.pool);
   if (snapshot !== undefined) findSnapshot(deps, volume, snapshot);
   else readyVolume(deps.records, volume);
-  const { target } = body;
+  const { target, volume_only: isAlone = false } = body;
   const meeting =
     typeof target === 'object' && target !== null
       ? dialMeeting('target', target, reachOf(deps.records, caller))
@@ -58,7 +58,9 @@ export function migrateVolume(
     project: caller.project,
     meeting,
     run: (peer, handle, signal) =>
-      deps.locks.run(volumeLock(volume), () => sendVolume(deps, { peer, handle, signal }, volume, snapshot)),
+      deps.locks.run(volumeLock(volume), () =>
+        sendVolume(deps, { peer, handle, signal }, volume, { snapshot, isAlone }),
+      ),
   });
 }
 
@@ -104,16 +106,17 @@ interface Conversation {
   readonly signal: AbortSignal;
 }
 
-/** The caller holds the volume's lock. Resolves when the target has stored and recorded everything. */
+/** The caller holds the volume's lock. Resolves when the target has stored and recorded everything. A real LXD that asked for the volume
+ *  alone would take the first snapshot for it. */
 async function sendVolume(
   deps: VolumeSourceDeps,
   { peer, handle, signal }: Conversation,
   volume: VolumeId,
-  snapshot?: string,
+  { snapshot, isAlone = false }: { readonly snapshot?: string | undefined; readonly isAlone?: boolean } = {},
 ): Promise<void> {
   const document = readyVolume(deps.records, volume);
   const ref = { type: 'custom', name: volume.name } as const;
-  const all = snapshot === undefined ? ownedBy(deps.records, 'volumeSnapshots', document.uuid) : [];
+  const all = snapshot === undefined && !isAlone ? ownedBy(deps.records, 'volumeSnapshots', document.uuid) : [];
   const snapshots = all
     .filter((one) => one.document.lifecycle === 'ready')
     .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));

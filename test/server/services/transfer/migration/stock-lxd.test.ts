@@ -114,6 +114,20 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     });
     await lxc('storage', 'volume', 'copy', 'gantry:default/v', 'lxd:default/w', '--mode', 'push');
     expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'utf8')).toBe('changed');
+    for (const mode of ['pull', 'push', 'relay']) {
+      await lxc(
+        'storage',
+        'volume',
+        'copy',
+        'gantry:default/v',
+        `lxd:default/${mode}`,
+        '--mode',
+        mode,
+        '--volume-only',
+      );
+      const alone = join(lxd.dir, `storage-pools/default/custom/default_${mode}/file`);
+      expect([mode, readFileSync(alone, 'utf8')]).toEqual([mode, 'changed']);
+    }
   });
 
   test('a running container is copied in two passes, but its memory stays', async () => {
