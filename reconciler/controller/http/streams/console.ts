@@ -52,15 +52,15 @@ export class Consoles {
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
-    void this.#admit(request)
-      .then(({ caller, wanted }) => {
-        // Others were admitted at the same time.
-        if (this.#open.size >= maxConsoles)
-          throw new Refusal('unavailable', `${maxConsoles} consoles are open; close one`);
-        this.#server.handleUpgrade(request, socket, head, (peer) => void this.#serve(peer, request, caller, wanted));
-      })
-      .catch((error: unknown) => this.#refuse(socket, toRefusal(error)));
+    void this.#upgrade(request, socket, head).catch((error: unknown) => this.#refuse(socket, toRefusal(error)));
   };
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { caller, wanted } = await this.#admit(request);
+    // Others were admitted at the same time.
+    if (this.#open.size >= maxConsoles) throw new Refusal('unavailable', `${maxConsoles} consoles are open; close one`);
+    this.#server.handleUpgrade(request, socket, head, (peer) => void this.#serve(peer, request, caller, wanted));
+  }
 
   close(): void {
     for (const peer of this.#open) peer.terminate();
