@@ -142,7 +142,14 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, tables, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log, tables });
   const proxies = new Proxies({ log, tables, tag: dirTag(stateDir) });
-  return { runtime, network, proxies, looks: [tables], ids: await hostIds(), close: await returnFreedMemory() };
+  return {
+    runtime,
+    network,
+    proxies,
+    looks: [tables, runtime],
+    ids: await hostIds(),
+    close: await returnFreedMemory(),
+  };
 }
 
 /** The range of a host without /etc/subuid. Files stay the daemon's own. */

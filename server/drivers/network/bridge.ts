@@ -50,7 +50,11 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       planNetwork(spec); // refuses a bad config before anything is looked at
       await mutex.run(spec.name, () => bringUp(context, spec, signal));
     },
-    isServing: (spec) => planNetwork(spec).families.length === 0 || findDnsmasq(files.pidFile(spec.name)) !== undefined,
+    isServing(spec) {
+      const needsDnsmasq = planNetwork(spec).families.length > 0;
+      const isThere = readHwaddr(spec.name) !== undefined;
+      return isThere && (!needsDnsmasq || findDnsmasq(files.pidFile(spec.name)) !== undefined);
+    },
     setRules: (spec) => mutex.run(spec.name, () => convergeRules(context, spec)),
     down: (name) => mutex.run(name, () => takeDown(context, name, 'all')),
     setHosts: (name, hosts) => mutex.run(name, () => setReservations(context, name, hosts)),

@@ -1,5 +1,4 @@
-// Brings the networks of this host up at the start of the daemon, retries those that did not come up, and starts their servers of addresses
-// again.
+// Brings the networks of this host up at the start of the daemon, and again those that did not come up, or lost their bridge or dnsmasq.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -43,7 +42,7 @@ export class NetworkWatch {
     const down = records.networks
       .list()
       .filter(({ name, document }) => document.lifecycle === 'ready' && !this.#problems.byName.has(name))
-      .filter(({ name, document }) => this.#dnsmasqOf(name, document) !== 'serving');
+      .filter(({ name, document }) => this.#stateOf(name, document) !== 'serving');
     for (const name of new Set([...this.#problems.byName.keys(), ...down.map((each) => each.name)]))
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
@@ -54,18 +53,19 @@ export class NetworkWatch {
 
   async #upAgain(name: string, document: NetworkDocument): Promise<void> {
     if (!this.#problems.byName.has(name)) {
-      const is = this.#dnsmasqOf(name, document);
+      const is = this.#stateOf(name, document);
       // Another change may have started it meanwhile.
       if (is === 'serving') return;
-      if (is === 'ended') this.#deps.log.warn(`The dnsmasq of the network ${name} has ended: it is started again`);
+      if (is === 'lost')
+        this.#deps.log.warn(`The network ${name} has lost its bridge or its dnsmasq: it is brought up again`);
     }
     await this.#up(name, document);
   }
 
   /** Unknown: the network cannot be planned from its config. `up` says why. */
-  #dnsmasqOf(name: string, { config }: NetworkDocument): 'serving' | 'ended' | 'unknown' {
+  #stateOf(name: string, { config }: NetworkDocument): 'serving' | 'lost' | 'unknown' {
     const { records, network } = this.#deps;
-    return attempt(() => (network.isServing(networkSpec(records, name, config)) ? 'serving' : 'ended'), 'unknown');
+    return attempt(() => (network.isServing(networkSpec(records, name, config)) ? 'serving' : 'lost'), 'unknown');
   }
 
   async #up(name: string, { config }: NetworkDocument): Promise<void> {

@@ -43,7 +43,10 @@ test('a network whose dnsmasq has ended comes up again, and no other; one that i
   ended.add('br1').add('br2');
   await watch.look();
   await watch.look();
-  expect([up, warnings]).toEqual([['br1'], ['The dnsmasq of the network br1 has ended: it is started again']]);
+  expect([up, warnings]).toEqual([
+    ['br1'],
+    ['The network br1 has lost its bridge or its dnsmasq: it is brought up again'],
+  ]);
 });
 
 test('a dnsmasq that does not start again is a problem of its network until it does', async () => {

@@ -5,7 +5,7 @@ import type { Log } from '../../../lib/log.ts';
 import { startProgramsBy } from '../../../lib/start-program.ts';
 import { driverErrors } from '../../driver-error.ts';
 import { readCgroupTree, type CgroupTree, namesOfDirectories } from '../cgroup/cgroup.ts';
-import type { RuntimeDriver, HostFeature } from '../driver.ts';
+import type { HostFeature } from '../driver.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { makePassable } from '../mounts/container-files.ts';
 import { LxcPaths } from '../lxc-paths.ts';
@@ -41,7 +41,7 @@ export interface LxcDeps {
 }
 
 /** Throws DriverError NotSupported with the reason if this host cannot run it. */
-export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
+export async function openLxcRuntime(deps: LxcDeps): Promise<LxcRuntime> {
   const available = await lxcAvailable();
   if (!available.ok) throw driverErrors.notSupported(`Cannot run LXC containers: ${available.reason}`);
   mkdirSync(deps.dir, { recursive: true, mode: 0o700 });

@@ -22,7 +22,7 @@ import { viewThrough } from '../mounts/file-view.ts';
 import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from '../cgroup/group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
-import { applyKeys, followPriority } from './live-keys.ts';
+import { applyKeys } from './live-keys.ts';
 import { findRemains, isAlive, killPathsOf, makeReceptive, removeEmptyPlaces } from './liveness.ts';
 import { LxcCommands } from './spawn.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
@@ -37,8 +37,8 @@ import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
 import type { NftTables } from '../../nft-tables.ts';
 import type { NicFilters } from '../nic/filters.ts';
-import { sweepPriorities } from '../nic/priority.ts';
-import { rejoinHost, sweepShapes } from '../nic/plug.ts';
+import { rejoinBridge } from '../nic/plug.ts';
+import { nicsOf, restoreHostSide } from './host-side.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
 import { ConcurrencyLimit } from '../../../lib/shared/concurrency-limit.ts';
 import { peerOf } from '../host/socket-peer.ts';
@@ -128,17 +128,11 @@ export class LxcRuntime implements RuntimeDriver {
     await Promise.all(found.map((name) => this.#mutex.run(name, () => recoverRun(this.#deps, name, book))));
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
     this.#cpus.distribute();
-    const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
-    const { filters, tables, log } = this.#deps;
-    await sweepShapes(cables, paths.tag, log);
-    const nics = [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []);
-    await filters.restore(nics, log);
-    await rejoinHost(nics, log);
-    for (const state of this.#live.values())
-      await followPriority(this.#deps, state).catch((error: unknown) =>
-        log.warn('a network priority cannot be restored', { container: state.name, reason: errorText(error) }),
-      );
-    await sweepPriorities(tables, paths.tag);
+    await restoreHostSide(this.#deps, [...this.#live.values()]);
+  }
+
+  async look(): Promise<void> {
+    for (const nic of nicsOf([...this.#live.values()])) await rejoinBridge(nic, this.#deps.log);
   }
 
   expectStart = (): void => this.#moves.expect();

@@ -18,6 +18,7 @@ import {
   vlanName,
 } from './commands.ts';
 import { attachPort, detachPort, isOvsBridge } from '../../openvswitch.ts';
+import { isolatePort } from './filters.ts';
 import { addRoutes, dropRoutes, ip } from './routes.ts';
 import { checkAddresses, dropHostSide, hasProxies, hostSide, routeThrough } from './routing.ts';
 import { textOrNothing } from '../../../lib/shared/missing-files.ts';
@@ -122,6 +123,22 @@ export async function rejoinHost(nics: readonly NicRun[], log: Log): Promise<voi
     await joinHost(nic).catch((error: unknown) =>
       log.warn('the host may not reach a container', { interface: nic.hostName, reason: errorText(error) }),
     );
+  }
+}
+
+/** Puts the host's end on its bridge again: it leaves one that is deleted, also when another of that name is made. Never throws. */
+export async function rejoinBridge(nic: NicRun, log: Log): Promise<void> {
+  const { kind, link, hostName } = nic;
+  if (kind !== 'veth' || link === undefined || !interfaceExists(hostName) || !interfaceExists(link)) return;
+  if (existsSync(`/sys/class/net/${hostName}/master`)) return;
+  try {
+    if (isKernelBridge(link)) await batch('ip', [], [`link set dev ${hostName} master ${link}`]);
+    else if (await isOvsBridge(link)) await attachPort(link, hostName);
+    else return;
+    isolatePort(nic);
+    log.warn(`${hostName} was not on the bridge ${link}, and is put there again`);
+  } catch (error) {
+    log.warn(`${hostName} cannot be put on the bridge ${link} again: ${errorText(error)}`);
   }
 }
 

@@ -135,7 +135,9 @@ describe.skipIf(!available.ok)('bridge networks that others touch', () => {
     expect(isServing()).toBe(true);
     expect(await client.request()).toBe(address);
     await exec(['ip', 'link', 'del', 'dev', net.name]);
+    expect([isServing(), isServing({ 'ipv4.address': 'none' })]).toEqual([false, false]);
     await up();
+    expect(isServing()).toBe(true);
     await exec(['ip', 'link', 'set', 'dev', client.hostEnd, 'master', net.name]);
     expect(await client.request()).toBe(address);
   });
