@@ -10,12 +10,12 @@ export function explain(what: string, error: unknown): readonly Diagnostic[] {
   const lines = details
     .filter(({ message }) => !why.includes(message))
     .map(({ path, message }) => (path === '' ? `- ${message}` : `- ${path}: ${message}`));
-  const remedy = remedyOf(error);
+  const remedy = remedyOf(what, error);
   const detail = [`${why}.`, ...lines, ...(remedy === '' ? [] : ['', remedy])].join('\n');
   return [failure(`Cannot ${what}`, detail)];
 }
 
-function remedyOf(error: unknown): string {
+function remedyOf(what: string, error: unknown): string {
   if (!(error instanceof ClientError)) return '';
   switch (error.code) {
     case 'unreachable':
@@ -29,6 +29,7 @@ function remedyOf(error: unknown): string {
     case 'exists':
       return 'Choose another name, or take the existing object over with an import block (to = <the address of this resource>, id = <its import id>). If this configuration has it at another address, such as an old name or key of for_each, write a moved block (from, to). With create_before_destroy the two objects need different names.';
     case 'inUse':
+      if (what.startsWith('update ')) return 'Remove it from its users in one apply, and change it in the next.';
       return 'Terraform deletes it before it updates the resource that referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before you remove it, Terraform updates first.';
     case 'notImplemented':
       return 'This server does not support it.';

@@ -1,9 +1,11 @@
-// What the server would not delete: the plan of a deletion says so, and that of a replacement, before the apply has deleted anything.
+// What the server would not delete or change: the plan says so before the apply has deleted anything, and a message what to do.
 import { expect, test } from 'vitest';
+import { explain } from '../../../provider/connection/explain-errors.ts';
 import { planResource } from '../../../provider/framework/plan-resource.ts';
 import { failure } from '../../../provider/framework/diagnostic.ts';
 import type { ValueMap } from '../../../provider/framework/value.ts';
 import { gantryProvider } from '../../../provider/gantry.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
 
 const { resources } = gantryProvider({ env: {}, log() {} });
 
@@ -29,4 +31,11 @@ test('A protected container is neither deleted nor replaced', async () => {
   for (const config of [null, { name: 'web', architecture: 'aarch64' }])
     expect(await planned('gantry_container', prior, config)).toEqual(['The container web is protected']);
   expect(await planned('gantry_container', prior, { name: 'web' })).toEqual([]);
+});
+
+test('A change of an object in use says how to make it, and not how to delete the object', () => {
+  const inUse = new ClientError('inUse', 'The network n is in use by container c', { status: 400 });
+  const detailOf = (what: string): string | undefined => explain(what, inUse)[0]?.detail;
+  expect(detailOf('update gantry_network')).toMatch(/Remove it from its users in one apply, and change it in the next/);
+  expect(detailOf('delete gantry_network')).toContain('Terraform deletes it before');
 });
