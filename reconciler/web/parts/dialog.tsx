@@ -1,4 +1,4 @@
-// Modal dialogs: the browser's own, which keep the focus inside. Afterwards what had the focus before has it again.
+// Modal dialogs: the browser's own, which keep the focus inside. Afterwards what had the focus before has it again, or what is nearest to it.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { reasonOf } from '../data/api.ts';
@@ -14,10 +14,10 @@ export function Dialog({ title, close, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
+    const before = withAncestors(document.activeElement);
     element.current?.showModal();
     // The browser restores the focus only while the dialog is in the document; Preact removes it before this.
-    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
+    return () => focusFirst(before);
   }, []);
   const outside = (event: MouseEvent): void => {
     if (event.target === element.current) close();
@@ -30,6 +30,16 @@ export function Dialog({ title, close, children }: DialogProps) {
       {children}
     </dialog>
   );
+}
+
+const withAncestors = (element: Element | null): readonly Element[] =>
+  element === null ? [] : [element, ...withAncestors(element.parentElement)];
+
+/** Focuses the first element or, when it is gone, as a button of what ended, what is nearest to its place. */
+function focusFirst([element, ...ancestors]: readonly Element[]): void {
+  const near = ancestors.filter((one) => one.isConnected).map((one) => one.querySelector('button:enabled, a[href]'));
+  const target = element?.isConnected === true ? element : near.find((one) => one !== null);
+  if (target instanceof HTMLElement) target.focus({ preventScroll: true });
 }
 
 export interface ConfirmProps {
