@@ -116,7 +116,9 @@ async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>
   const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
   const content = await contentOf(location.initial);
   if (content !== undefined) throw driverErrors.inUse(`${what}: it has ${content}; wipe it first`);
-  await run(commands.makeFileSystem(location.initial, location.uuid), mkfsMs).catch((error: unknown) => {
+  // One that outlived this process would end after the undo of the creation, and leave the device with a file system.
+  const made = exec(commands.makeFileSystem(location.initial, location.uuid), { timeoutMs: mkfsMs, isMortal: true });
+  await made.catch((error: unknown) => {
     throw asDriverError(what, error);
   });
 }

@@ -1,13 +1,14 @@
 // kill -9 in the middle of snapshots, restores, copies and moves: the next daemon has a record of every directory, subvolume, loop
 // device and mount, each of them complete.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { call, type Json } from '../../../support/daemons/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../../support/daemons/child-process.ts';
+import { attachLoop, detachLoop } from '../../../support/hosts/loop-device.ts';
 import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../support/hosts/mounts.ts';
 import { isLongRun } from '../../../support/left-out.ts';
 import { until } from '../../../support/until.ts';
@@ -167,3 +168,44 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     expect(mountsBelow(dir)).toEqual([]);
   });
 });
+
+test.skipIf(noBtrfs !== undefined)(
+  'a device on which the killed daemon was making a file system is empty for the next one',
+  async () => {
+    const dir = await realpath(tempFolder('gtya-mkfs-'));
+    const device = attachLoop(join(dir, 'disk'));
+    truncateSync(join(dir, 'disk'), 1 << 30);
+    execFileSync('losetup', ['--set-capacity', device]);
+    const create = (at: ChildDaemon): ReturnType<typeof call> =>
+      call(at, 'POST', '/1.0/storage-pools', { name: 'p', driver: 'btrfs', config: { source: device } });
+    let daemon = await startChild(bundle, dir, 'sim');
+    try {
+      const sent = create(daemon).catch(() => {});
+      const maker = await stoppedChild(daemon.pid, 'mkfs.btrfs');
+      await daemon.kill('SIGKILL');
+      await sent;
+      daemon = await startChild(bundle, dir, 'sim');
+      const isGone = (): boolean => !existsSync(`/proc/${maker}/ns/mnt`);
+      if (!isGone()) process.kill(maker, 'SIGCONT');
+      await until(isGone);
+      expect((await create(daemon)).status).toBe(200);
+    } finally {
+      await daemon.kill('SIGKILL');
+      unmountBelow(dir);
+      detachLoop(device);
+    }
+  },
+);
+
+/** Pauses the first child of that name. */
+async function stoppedChild(parent: number, name: string): Promise<number> {
+  for (;;) {
+    for (const child of readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ')) {
+      const found = await readFile(`/proc/${child}/comm`, 'utf8').catch(() => '');
+      if (found.trim() !== name) continue;
+      process.kill(Number(child), 'SIGSTOP');
+      return Number(child);
+    }
+    await new Promise((resolve) => void setImmediate(resolve));
+  }
+}
