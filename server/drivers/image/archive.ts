@@ -1,14 +1,14 @@
 // Inspects the files of an image without unpacking them: whether it is an image and safe, its size, and its metadata.
 import { open } from 'node:fs/promises';
 import { keepOutput } from '../../lib/buffer-output.ts';
-import { DriverError, driverErrors } from '../driver-error.ts';
+import { driverErrors } from '../driver-error.ts';
 import { createEntryCheck, type ArchiveRole, type EntryLimits, type EntryTotals } from './check-entries.ts';
 import type { ArchiveEntry } from './entry.ts';
 import { freeSpace, type ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat, type ImageFormat } from './format.ts';
 import { maxMetadataBytes, parseMetadata, type ImageMetadata } from './metadata.ts';
 import { filter } from '../../lib/confined.ts';
-import { start } from './run-program.ts';
+import { ProgramError, start } from './run-program.ts';
 import { listSquashfs, readSquashfsFile } from './squashfs.ts';
 import { CutOffError } from './tar-blocks.ts';
 import { hasKernelAcls } from './tar-acls.ts';
@@ -76,8 +76,8 @@ async function inspectFile(
       : await inspectTar(path, format, role, limits, signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof DriverError && error.code !== 'Failed') throw error;
     // If a program cannot unpack the file, the file is damaged.
+    if (!(error instanceof ProgramError) || error.code !== 'Failed') throw error;
     throw driverErrors.invalid(`cannot read the ${what}, packed as ${format}`, error);
   }
 }

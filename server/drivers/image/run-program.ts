@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly tolerated?: RegExp;
 }
 
-/** A program ran and failed. */
+/** A program ended by itself, with a failure. */
 export class ProgramError extends DriverError {}
 
 const keptStderrBytes = 65_536;
@@ -101,7 +101,8 @@ async function ended(
   const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
   // tar reports a short write before it notices a full disk.
   const isFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/.test(stderr);
-  throw new ProgramError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
+  const Reason = code === null ? DriverError : ProgramError;
+  throw new Reason(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
 }
 
 function isTolerated(stderr: string, tolerated: RegExp | undefined): boolean {

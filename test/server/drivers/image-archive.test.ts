@@ -11,6 +11,7 @@ import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage, type ImageCompression } from '../../support/images/busybox.ts';
 import { hostileImages, metadataFile, oddImages, pax, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { until } from '../../support/until.ts';
 
 const signal = new AbortController().signal;
 const isRoot = process.getuid?.() === 0;
@@ -148,6 +149,28 @@ test('the root file system of a split image is its second file, whatever the fir
   const target = await mkdtemp(join(base, 'target-'));
   await unpackImage(files, target, { asRoot: isRoot }, signal);
   expect(await readdir(join(target, 'rootfs'))).toEqual(['etc']);
+});
+
+test('an inspection whose program is killed does not blame the image', async () => {
+  const work = await mkdtemp(join(base, 'killed-'));
+  const pack =
+    'truncate -s 2G big; tar -c big | head -c 512 | gzip > image; head -c 32M big | gzip -1 > part; for i in $(seq 64); do cat part >> image; done';
+  execFileSync('sh', ['-c', pack], { cwd: work, stdio: 'ignore' });
+  const inspected = inspectImage({ metadataPath: join(work, 'image') }, {}, signal);
+  const kill = async (): Promise<boolean> => {
+    const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
+    for (const pid of children.trim().split(' ')) {
+      const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+      if (name.trim() === 'gzip') return process.kill(Number(pid), 'SIGKILL');
+    }
+    return false;
+  };
+  const refused = expect(inspected).rejects.toMatchObject({
+    code: 'Failed',
+    message: expect.stringContaining('gzip was killed by SIGKILL') as string,
+  });
+  await until(kill);
+  await refused;
 });
 
 test('an aborted inspection and an aborted unpack throw the reason of the abort', async () => {
