@@ -54,9 +54,29 @@ export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): rea
 }
 
 const notedKey = 'noted_commands';
+const owedKey = 'owed_commands';
 
-const notedNames = (privateData: PrivateData): Set<string> =>
-  new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
+const namesIn = (privateData: PrivateData, key: string): Set<string> =>
+  new Set((privateData[key] ?? '').split('\n').filter((name) => name !== ''));
+const notedNames = (privateData: PrivateData): Set<string> => namesIn(privateData, notedKey);
+
+/** Notes the commands of a start that begins, until they ran: the update may fail, or the daemon die, between the two. */
+export function noteStart(privateData: PrivateData, execs: Execs | null): void {
+  const names = Object.entries(execs ?? {}).flatMap(([name, { on }]) => (on === 'start' ? [name] : []));
+  privateData[owedKey] = names.join('\n');
+}
+
+export const forgetStart = (privateData: PrivateData): boolean => delete privateData[owedKey];
+
+/** Commands of a start that did not run count as never run. */
+export function withoutOwed(execs: Execs | null, privateData: PrivateData): Execs | null {
+  const owed = namesIn(privateData, owedKey);
+  if (execs === null || owed.size === 0) return execs;
+  const none = { exit_code: null, stdout: null, stderr: null };
+  return Object.fromEntries(
+    Object.entries(execs).map(([name, spec]) => [name, owed.has(name) ? { ...spec, ...none } : spec]),
+  );
+}
 
 /** Whether a command never ran, because the container did not, or because the run was interrupted before. */
 export function areCommandsOwed(execs: Execs | null, privateData: PrivateData): boolean {

@@ -5,7 +5,7 @@ import type { TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, warning } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { type ContainerState, type Source } from './container-attributes.ts';
-import { dueCommands, notedCommands, runDueCommands } from './container-commands.ts';
+import { dueCommands, forgetStart, notedCommands, runDueCommands } from './container-commands.ts';
 import { writeFiles, type FileMap } from './container-file-map.ts';
 import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
 import { costOf, expanded, putContainer, readContainer, createBody, unchangedBody } from './container-state.ts';
@@ -193,5 +193,7 @@ export async function afterStart(
   }
   const noted = notedCommands(context, name, planned.exec);
   const due = runs ? dueCommands({ wanted: planned.exec, prior: prior?.exec, hasStarted, noted }) : [];
-  return { exec: await runDueCommands(context, name, planned.exec, prior?.exec, due) };
+  const exec = await runDueCommands(context, name, planned.exec, prior?.exec, due);
+  forgetStart(context.privateData);
+  return { exec };
 }

@@ -18,6 +18,7 @@ import { forgetRestart, isRestartPending } from './pending-restart.ts';
 import { moveTarget } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
+import { noteStart, withoutOwed } from './container-commands.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
 import { renameKind } from '../shared/rename.ts';
 import { keepEtag, performDelete } from '../shared/write.ts';
@@ -84,8 +85,10 @@ export const container = gantryResource({
     const place = { target: state.target, isNew };
     const target = await readTarget(context, `container ${state.name}`, seen.object, place);
     const restart_pending = isRestartPending(context.privateData, seen.object);
+    const read = readContainer(seen.object, state);
     return {
-      ...readContainer(seen.object, state),
+      ...read,
+      exec: withoutOwed(read.exec ?? null, context.privateData),
       restart_pending,
       target,
       files: await readFiles(context, state, seen.object),
@@ -122,6 +125,7 @@ export const container = gantryResource({
       isRunning && (planned.running === false || (await mustRestart(context, planned, changed, target !== undefined)));
     const restarts = stops && planned.ephemeral === true && planned.running !== false;
     const end = restarts ? restartContainer : stopContainer;
+    if (runs && (stops || !isRunning)) noteStart(context.privateData, prior.exec);
     if (stops) await end(context, before, planned.stop_timeout ?? 30);
     if (target !== undefined) await moveOrContinue(context, before, target, stops && planned.running !== false);
     await renameKind(context, 'container', prior, planned);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Link } from '../../../provider/connection/link.ts';
 import { applyChange } from '../../../provider/framework/apply.ts';
 import { failure } from '../../../provider/framework/diagnostic.ts';
+import { versionKey } from '../../../provider/framework/object-type.ts';
 import { planResource } from '../../../provider/framework/plan-resource.ts';
 import type { AnyProvider, AnyResource } from '../../../provider/framework/provider.ts';
 import { unknownValue, type ValueMap } from '../../../provider/framework/value.ts';
@@ -47,9 +48,12 @@ const plan = async (prior: ValueMap | null, privateData: Readonly<Record<string,
   expect(diagnostics).toEqual([]);
   return planned ?? {};
 };
-const apply = (prior: ValueMap | null, planned: ValueMap, stopping: AbortSignal) => {
+const apply = (prior: ValueMap | null, planned: ValueMap, stopping: AbortSignal, link = client) => {
   const provider = { explain } as unknown as AnyProvider<Link>;
-  return applyChange({ provider, resource, client, stopping }, { prior, planned, config, privateData: {} });
+  return applyChange(
+    { provider, resource, client: link, stopping },
+    { prior, planned, config, privateData: { [versionKey]: 'e' } },
+  );
 };
 const codes = (state: ValueMap | null): unknown =>
   Object.values((state?.['exec'] ?? {}) as Record<string, ValueMap>).map((one) => one['exit_code']);
@@ -72,4 +76,17 @@ test('A command that was interrupted leaves a new container without an error, an
   // Commands of an imported container count as run.
   const noted = await plan(created.state, { noted_commands: 'a\nb' });
   expect(codes(noted)).toEqual([null, null]);
+});
+
+test('A command of a start that did not run counts as never run, so that the next apply runs it', async () => {
+  const exec = { a: { ...command('one'), on: 'start', exit_code: 0, stdout: '', stderr: '' } };
+  const prior = { ...config, exec, running: true };
+  const stopped = { metadata: { ...seen, status: 'Stopped', status_code: 102 }, etag: 'e' };
+  const dies = async (): Promise<never> => Promise.reject(new Error('the daemon died'));
+  const dying = { ...client, client: { ...client.client, get: async () => stopped, exec: dies } } as unknown as Link;
+  const begun = await apply(prior, prior, new AbortController().signal, dying);
+  expect(begun.diagnostics).toMatchObject([{ severity: 'error', detail: 'Error: the daemon died' }]);
+  expect(codes(begun.state)).toEqual([null]);
+  const ended = await apply(begun.state, prior, new AbortController().signal);
+  expect([codes(ended.state), 'owed_commands' in ended.privateData]).toEqual([[0], false]);
 });
