@@ -97,10 +97,10 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenedContext 
   io.lost.addEventListener('abort', stopWriting, { once: true });
   const unlisten = io.onInterrupt(() => {
     if (stop.signal.aborted) {
-      announce('Cancelling the steps in progress.');
+      announce('Cancelling what is in progress.');
       cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
     } else {
-      announce('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
+      announce('Interrupted: finishing what is in progress. Press Ctrl-C again to cancel it.');
       stop.abort(new CliError('Interrupted', exitCodes.interrupted));
     }
   });

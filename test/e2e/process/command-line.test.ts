@@ -64,7 +64,7 @@ describe('exit codes', () => {
       },
     });
     expect(ran.code, ran.stderr).toBe(130);
-    expect(ran.stderr).toContain('Cancelling the steps in progress.');
+    expect(ran.stderr).toContain('Cancelling what is in progress.');
     expect(ran.stdout).toContain('Apply interrupted');
   });
 

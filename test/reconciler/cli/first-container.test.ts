@@ -89,7 +89,7 @@ test('init that is interrupted at a question ends with a line of its own: nothin
   });
   expect(ran.code).toBe(130);
   expect(ran.stderr).toMatch(/: \nError: Interrupted: nothing was changed\n$/);
-  expect(ran.stderr).not.toContain('finishing the steps');
+  expect(ran.stderr).not.toContain('finishing');
   expect(existsSync(folder('halted'))).toBe(false);
 });
 
