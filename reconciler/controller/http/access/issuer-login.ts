@@ -109,7 +109,8 @@ export class IssuerLogin {
     const isLocal = url.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
     const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
     const proof = secret === undefined ? oidc.None() : oidc.ClientSecretPost(secret);
-    return oidc.discovery(url, clientId, undefined, proof, isLocal ? { execute: [oidc.allowInsecureRequests] } : {});
+    const execute = [oidc.enableNonRepudiationChecks, ...(isLocal ? [oidc.allowInsecureRequests] : [])];
+    return oidc.discovery(url, clientId, undefined, proof, { execute });
   }
 }
 

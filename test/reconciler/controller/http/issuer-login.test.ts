@@ -85,6 +85,11 @@ describe('a login at an issuer', () => {
     issuer.claims = { groups: ['admins'], nonce: 'replayed' };
     const replayed = await begin();
     expect((await ask(replayed.back, { headers: { cookie: replayed.cookie } })).status).toBe(403);
+    issuer.claims = { groups: ['admins'] };
+    const token = issuer.token.bind(issuer);
+    issuer.token = async (...given) => (await token(...given)).replace(/[^.]+$/, (own) => 'A'.repeat(own.length));
+    const forged = await begin();
+    expect((await ask(forged.back, { headers: { cookie: forged.cookie } })).status).toBe(403);
   });
 
   test('reports that the issuer does not answer, and works once it does', async () => {
