@@ -142,6 +142,8 @@ async function openTar(path: string, format: ImageFormat, signal: AbortSignal): 
   const argv = decompressorOf(format);
   if (argv === undefined) {
     const bytes = file.createReadStream({ highWaterMark: 256 * 1024, signal, autoClose: false });
+    // The reader listens from its first read. An abort before that would be an error without a listener, which ends the process.
+    bytes.on('error', () => {});
     return { bytes, done: async () => {}, close: () => file.close() };
   }
   const program = start({ argv, confinement: filter }, { inputFd: file.fd, output: 'pipe' }, signal);

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inspectImage } from '../../../server/drivers/image/archive.ts';
+import { inspectImage, withTar } from '../../../server/drivers/image/archive.ts';
 import { fingerprintImage } from '../../../server/drivers/image/files.ts';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
@@ -171,6 +171,17 @@ test('an inspection whose program is killed does not blame the image', async () 
   });
   await until(kill);
   await refused;
+});
+
+test('an abort while an archive is opened fails the reading, and does not end the process', async () => {
+  const files = await stored(tarOf(metadataFile, rootfsDirectory));
+  const abort = new AbortController();
+  const opened = withTar(files.metadataPath, 'tar', abort.signal, async ({ bytes }) => {
+    for await (const piece of bytes) return piece;
+    return undefined;
+  });
+  abort.abort(new Error('enough'));
+  await expect(opened).rejects.toMatchObject({ name: 'AbortError' });
 });
 
 test('an aborted inspection and an aborted unpack throw the reason of the abort', async () => {
