@@ -1,10 +1,12 @@
 // The project kind: a namespace on servers that support projects. Its features can be changed only while the project is empty.
+import { findProjectConfigKey } from '../../../server/api/project/project-config.ts';
+import type { Problem } from '../../../server/api/problem.ts';
 import { poolOfLimit } from '../../../server/api/project/project-limits.ts';
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { defineKind, type Reference } from './kind.ts';
 import { notesProfile } from './notes-profile.ts';
-import { mapOf, presentTexts, textsOf } from '../documents/json-values.ts';
+import { asText, mapOf, presentTexts, textsOf } from '../documents/json-values.ts';
 
 export const project = defineKind('project', {
   fields: { description: 'scalar', config: 'map' },
@@ -18,7 +20,7 @@ export const project = defineKind('project', {
     }),
   // The server fills in the features that a document omits.
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
-  validate: (values) => projectProblems(presentTexts(values['config'])),
+  validate: (values) => [...projectProblems(presentTexts(values['config'])), ...emptyFeatures(mapOf(values['config']))],
   isPermanent: (name) => name === 'default',
   stuck: (name, live, changes) => {
     const features = changes.filter(
@@ -39,6 +41,16 @@ export const project = defineKind('project', {
     };
   },
 });
+
+/** Refuses absent features that the server gives every new project. */
+const emptyFeatures = (config: JsonObject): readonly Problem[] =>
+  Object.keys(config)
+    .filter((key) => key.startsWith('features.') && findProjectConfigKey(key)?.default === 'true')
+    .filter((key) => asText(config[key]) === '')
+    .map((key) => ({
+      path: `config.${key}`,
+      message: `${key} has no value, so the server would set true: write false, or leave it out`,
+    }));
 
 /** URLs of the objects in it, without its default profile, which every project has. */
 export const contentsOf = (live: JsonObject): readonly string[] =>

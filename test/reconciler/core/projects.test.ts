@@ -6,6 +6,7 @@ import type { Observed } from '../../../reconciler/core/documents/observed.ts';
 import type { Plan } from '../../../reconciler/core/plan/plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
+import { project } from '../../../reconciler/core/kinds/project.ts';
 import { scopedName } from '../../../reconciler/core/text/scoped-name.ts';
 import {
   document,
@@ -158,6 +159,14 @@ describe('a project', () => {
     expect(plan([turned], withTeam(shared)).guards).toEqual([]);
     const ofDefault = document('project', 'default', { config: { 'features.networks': 'true' } });
     expect(plan([ofDefault], observed).guards.map(({ message }) => message)[0]).toContain('project default cannot be');
+  });
+
+  test('says true or false of a feature that the server gives every new one', () => {
+    const empty = { 'features.profiles': '', 'features.images': null, 'features.networks': '', 'limits.cpu': '' };
+    expect(project.validate({ config: empty }, 'team').map(({ path }) => path)).toEqual([
+      'config.features.profiles',
+      'config.features.images',
+    ]);
   });
 
   test('needs a server that has them', () => {
