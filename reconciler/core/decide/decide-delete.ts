@@ -11,13 +11,14 @@ import { diffObject } from '../diff/diff.ts';
 import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
 import { pathText } from '../documents/inside.ts';
-import { isMap } from '../documents/json-values.ts';
+import { isMap, presentTexts } from '../documents/json-values.ts';
 import type { Live, Observed } from '../documents/observed.ts';
 import { compareText } from '../text/listing-order.ts';
 import { pathsOf, type OwnerRecord, type OwnerRelease } from '../ownership/owner-records.ts';
 import { otherPlace } from '../ownership/place.ts';
 import type { Guard, ResourceChange, SetOwner } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
+import { isRootDisk } from '../settings/setting-effects.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
 import { guardDelete as guardAway, isUnreadObject, unreadGuard } from '../live/away-members.ts';
 import { isRunning } from '../live/usage.ts';
@@ -116,7 +117,9 @@ function takeOut(
 ): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   const ownership = { last: record, others, hash: owner.hash, isExact: false };
-  const edits = diffObject(coreKind(object.kind), {}, live.object, [], ownership, object.secrets).changes;
+  const removed = diffObject(coreKind(object.kind), {}, live.object, [], ownership, object.secrets).changes;
+  // No server takes the root disk away from a container.
+  const edits = object.kind === 'container' ? removed.filter(({ before }) => !isRoot(before)) : removed;
   const why = whyTakeOut(owner, others, isPermanent);
   if (left.length > 0 && edits.some(({ segments }) => segments[0] === 'devices')) {
     return unchanged(object, live, [`${why}, and others rely on what is in it: ${left.join(', ')}`]);
@@ -127,6 +130,8 @@ function takeOut(
     release: true,
   });
 }
+
+const isRoot = (device: Json | undefined): boolean => isMap(device) && isRootDisk(presentTexts(device));
 
 function whyTakeOut(owner: SetOwner, others: ReadonlyMap<string, unknown>, isPermanent: boolean): string {
   if (isPermanent) return 'it cannot be deleted';

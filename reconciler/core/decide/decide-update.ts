@@ -7,11 +7,13 @@ import type { Change } from '../documents/change.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
+import { expandContainer } from '../live/expand-profiles.ts';
 import type { Placement } from '../live/placement.ts';
 import { recordsIn } from '../ownership/owner-records.ts';
+import { applyEdits } from '../plan/apply-edits.ts';
 import type { AffectedObject, Guard } from '../plan/plan.ts';
 import { start, stop, waits, type Sketch } from '../plan/step-drafts.ts';
-import { worstEffect } from '../settings/setting-effects.ts';
+import { isRootDisk, worstEffect } from '../settings/setting-effects.ts';
 import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
 import { decidePower, type PowerDecision } from './decide-power.ts';
 import { isProtected, type Decision } from './decision.ts';
@@ -38,7 +40,8 @@ export function decideUpdate(
     placement.guard ??
     power.guard ??
     guardStuck(document, live, diff) ??
-    guardReach(document, affects);
+    guardReach(document, affects) ??
+    guardRoot(document, live, fields, context);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
   const { owner } = ownership;
   // The record hashes the written values. Commands that depend on them must run again even if this run fails.
@@ -138,6 +141,29 @@ function affectedOf(document: Document, diff: Diff, context: PlanContext): reado
 function guardStuck({ kind, name, address }: Document, live: Live<object>, { changes }: Diff): Guard | undefined {
   const stuck = coreKind(kind).stuck?.(name, live.object as JsonObject, changes);
   return stuck === undefined ? undefined : { code: 'in-use', address, ...stuck };
+}
+
+/** The server would refuse to take away the last root disk. */
+function guardRoot(
+  { kind, address }: Document,
+  live: Live<object>,
+  edits: readonly Change[],
+  context: PlanContext,
+): Guard | undefined {
+  if (kind !== 'container' || !edits.some(({ segments: [field = ''] }) => ['devices', 'profiles'].includes(field)))
+    return undefined;
+  const before = live.object as JsonObject;
+  const after = applyEdits(before, edits);
+  const [has, keeps] = [expandContainer(before, context.profileNow), expandContainer(after, context.profileAfter)].map(
+    ({ devices }) => Object.values(devices).some(isRootDisk),
+  );
+  if (has !== true || keeps === true) return undefined;
+  return {
+    code: 'in-use',
+    address,
+    message: `${address} would lose its root disk: neither its devices nor its profiles would have a disk with path /`,
+    remedy: 'declare the disk again, or give it to one of its profiles',
+  };
 }
 
 function guardReach(document: Document, affects: readonly AffectedObject[]): Guard | undefined {

@@ -1,6 +1,7 @@
 // What is no longer declared goes in the order of its use, and data goes last, only when the rest of the plan is done.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
+import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import {
   defaultManage,
@@ -213,4 +214,30 @@ test('an object that is left alone for now stays, and is listed', () => {
   const made = plan(observed, [], { leaves: new Map([['profile/a', 'debugging']]) });
   expect([stepsOf(made), made.orphans]).toEqual([['profile/b#delete'], []]);
   expect(made.changes.find(({ name }) => name === 'a')).toMatchObject({ action: 'no-op', reasons: ['debugging'] });
+});
+
+describe('the root disk of a container that was there before', () => {
+  const root = { type: 'disk', path: '/', pool: 'fast' };
+  const paths = [...Object.keys(root).map((key) => ['devices', 'root', key]), ['config', 'user.x']];
+  const before = liveContainer('c', { profiles: ['default'], devices: { root }, config: { 'user.x': '1' } });
+  const observed = world({
+    containers: [owned(before, paths)],
+    profiles: [liveProfile('default', { devices: {} })],
+    pools: [livePool('fast')],
+  });
+
+  test('stays when the rest of the set is taken out', () => {
+    const [gone] = planDestroy({ documents: [document('container', 'c')], observed, owner }).changes;
+    expect(gone?.changes.map(({ path }) => path)).toEqual(['config.user.x']);
+  });
+
+  test('is not taken away by a document without it, unless a profile has one', () => {
+    const bare = document('container', 'c', { profiles: ['default'], config: { 'user.x': '1' } });
+    const made = plan(observed, [bare]);
+    expect(made.guards.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^container\/c would lose its root/),
+    ]);
+    const given = document('profile', 'default', { devices: { root } });
+    expect(stepsOf(plan(observed, [bare, given]))).toEqual(['profile/default#update', 'container/c#update']);
+  });
 });
