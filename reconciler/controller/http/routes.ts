@@ -1,4 +1,5 @@
 // The handlers of the controller's endpoints: they call the engine and the sessions.
+import type { IncomingMessage } from 'node:http';
 import type { Controller, Person } from '../controller.ts';
 import { search } from '../decide/search.ts';
 import { timelineOf } from '../decide/timeline.ts';
@@ -122,13 +123,16 @@ function sessionRoutes({
   controller,
 }: RouteDeps): SessionRoutes {
   const isTls = settings.tls !== undefined;
+  /** Only the origin and our public address tell that a proxy ended TLS. */
+  const isSecure = ({ headers }: IncomingMessage): boolean =>
+    isTls || (headers.origin ?? settings.url ?? '').startsWith('https:');
   const begin = (
-    { addHeader }: Pick<Call<'login'>, 'addHeader'>,
+    { addHeader, request }: Pick<Call<'login'>, 'addHeader' | 'request'>,
     user: Pick<BrowserSession, 'name' | 'role' | 'token' | 'groups' | 'mails'>,
   ) => {
     const { secret, session } = sessions.begin(user);
     const maxAgeS = Math.round((session.expiresAtMs - nowMs()) / 1000);
-    addHeader('set-cookie', writeCookie({ isTls, use: 'session' }, secret, { maxAgeS }));
+    addHeader('set-cookie', writeCookie({ isTls, use: 'session' }, secret, { maxAgeS, isSecure: isSecure(request) }));
     return session;
   };
   const needIssuer = (): IssuerLogin => {
@@ -149,9 +153,10 @@ function sessionRoutes({
       addHeader('set-cookie', writeCookie({ isTls, use: 'session' }, '', { maxAgeS: 0 }));
       return undefined;
     },
-    'oidc-login': async ({ addHeader }) => {
+    'oidc-login': async ({ addHeader, request }) => {
       const { url, secret } = await needIssuer().begin();
-      addHeader('set-cookie', writeCookie({ isTls, use: 'login' }, secret, { maxAgeS: pendingS, sameSite: 'Lax' }));
+      const life = { maxAgeS: pendingS, sameSite: 'Lax', isSecure: isSecure(request) } as const;
+      addHeader('set-cookie', writeCookie({ isTls, use: 'login' }, secret, life));
       return { status: 303, headers: { location: url }, text: '' };
     },
     'oidc-callback': async (call) => {

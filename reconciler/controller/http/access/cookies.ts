@@ -12,10 +12,16 @@ export interface CookieLife {
   readonly maxAgeS: number;
   /** Browsers send a `Lax` cookie when an issuer redirects back to us. */
   readonly sameSite?: 'Strict' | 'Lax';
+  /** The browser came over TLS, which a proxy may have ended. */
+  readonly isSecure?: boolean;
 }
 
-export const writeCookie = (kind: CookieKind, value: string, { maxAgeS, sameSite = 'Strict' }: CookieLife): string =>
-  `${cookieName(kind)}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=${sameSite}${kind.isTls ? '; Secure' : ''}`;
+export const writeCookie = (
+  kind: CookieKind,
+  value: string,
+  { maxAgeS, sameSite = 'Strict', isSecure = kind.isTls }: CookieLife,
+): string =>
+  `${cookieName(kind)}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=${sameSite}${isSecure ? '; Secure' : ''}`;
 
 /** Two cookies of one name: one is planted, so both are ignored. */
 export function readCookie(header: string | undefined, kind: CookieKind): string | undefined {

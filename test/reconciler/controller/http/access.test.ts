@@ -1,7 +1,7 @@
 // Access to the endpoints of a controller: every row of the table, tokens, sessions, requests of other sites.
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -21,6 +21,7 @@ import {
   type Asking,
   type HttpHarness,
 } from '../../../support/controller/http-harness.ts';
+import { freePort } from '../../../support/hosts/free-port.ts';
 
 let http: HttpHarness;
 let open: HttpHarness;
@@ -157,6 +158,18 @@ describe('a session', () => {
       expect.stringMatching(/^gantry-session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/),
     ]);
     expect(reply.json()).toMatchObject({ name: 'operateer', role: 'operate', login: { token: true, oidc: false } });
+  });
+
+  test('has a cookie for TLS only where a proxy ends TLS', async () => {
+    const at = `127.0.0.1:${await freePort()}`;
+    const own = await startHttp({ listen: at, url: 'https://gantry.example.test' });
+    onTestFinished(() => own.close());
+    const cookieFor = async (origin: string): Promise<string> => {
+      const asking = { body: { token: tokens.view }, headers: { origin } };
+      return String((await ask(`http://${at}/api/v1/session`, asking)).headers['set-cookie']);
+    };
+    expect(await cookieFor('https://gantry.example.test')).toMatch(/SameSite=Strict; Secure$/);
+    expect(await cookieFor(`http://${at}`)).toMatch(/SameSite=Strict$/);
   });
 
   test('needs its CSRF token for changes', async () => {
