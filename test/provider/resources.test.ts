@@ -10,7 +10,7 @@ import { unknownValue } from '../../provider/framework/value.ts';
 import { functions } from '../../provider/functions/functions.ts';
 import { costOf } from '../../provider/resources/container/container-state.ts';
 import { dueCommands } from '../../provider/resources/container/container-commands.ts';
-import { parseImportId } from '../../provider/resources/shared/import-ids.ts';
+import { importByWhole, parseImportId } from '../../provider/resources/shared/import-ids.ts';
 import {
   isFulfilled,
   readMap,
@@ -183,6 +183,8 @@ describe('ids and references', () => {
     for (const wrong of ['', 'a/b/c', 'web,colour=red', 'web,image', '/web']) {
       expect(() => parseImportId(wrong, 1, 'name', ['image']), wrong).toThrow();
     }
+    // An empty name would be the list of all objects.
+    expect(() => importByWhole('name', 'team').parse('')).toThrow('The import id "" is not understood');
   });
 
   test('References of images become sources', () => {

@@ -39,7 +39,10 @@ export const importByParts = <const Names extends readonly string[]>(names: Name
 export const importByWhole = <Name extends string>(name: Name, example: string) => ({
   doc: `\`${name}\``,
   example,
-  parse: (id: string): Values<Name> => ({ [name]: id }) as Values<Name>,
+  parse(id: string): Values<Name> {
+    if (id === '') throw badId(id, name);
+    return { [name]: id } as Values<Name>;
+  },
 });
 
 function splitOption(option: string, id: string, shape: string, allowed: readonly string[]): [string, string] {
