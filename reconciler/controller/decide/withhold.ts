@@ -2,7 +2,7 @@
 import { isSeedKey } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import { hidden, isSecret } from '../../core/documents/secret.ts';
 import type { Document, Json } from '../../core/documents/document.ts';
-import type { ObjectDetail } from '../contract/index.ts';
+import type { ObjectDetail, Preview } from '../contract/index.ts';
 
 export const withheld = '(shown to the role operate only)';
 
@@ -34,18 +34,30 @@ export function forViewers(detail: ObjectDetail): ObjectDetail {
     ...detail,
     ...(desired === undefined ? {} : { desired: masked(desired) }),
     ...(live === undefined ? {} : { live: masked(live) }),
-    differences: differences.map((one) => {
-      const isGuarded = !one.isSecret && isGuardedPath(one.path);
-      const shown = (value: unknown): unknown => (isGuarded ? withheld : maskedTree(value));
-      return {
-        ...one,
-        ...('desired' in one ? { desired: shown(one.desired) } : {}),
-        ...('live' in one ? { live: shown(one.live) } : {}),
-        isSecret: one.isSecret || isGuarded,
-      };
-    }),
+    differences: differencesForViewers(differences),
   };
 }
+
+/** The plan for the role view, likewise. */
+export const previewForViewers = (preview: Preview): Preview => ({
+  ...preview,
+  hosts: preview.hosts.map((host) => ({
+    ...host,
+    objects: host.objects.map((one) => ({ ...one, differences: differencesForViewers(one.differences) })),
+  })),
+});
+
+const differencesForViewers = (differences: ObjectDetail['differences']): ObjectDetail['differences'] =>
+  differences.map((one) => {
+    const isGuarded = !one.isSecret && isGuardedPath(one.path);
+    const shown = (value: unknown): unknown => (isGuarded ? withheld : maskedTree(value));
+    return {
+      ...one,
+      ...('desired' in one ? { desired: shown(one.desired) } : {}),
+      ...('live' in one ? { live: shown(one.live) } : {}),
+      isSecret: one.isSecret || isGuarded,
+    };
+  });
 
 /** Shorter texts occur in ordinary messages by chance. */
 const leastLength = { secret: 6, other: 8 };

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Controller, Person } from '../controller.ts';
 import { search } from '../decide/search.ts';
 import { timelineOf } from '../decide/timeline.ts';
-import { forViewers } from '../decide/withhold.ts';
+import { forViewers, previewForViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { containerRoutes } from './containers/container-routes.ts';
@@ -50,6 +50,7 @@ const personOf = ({ caller }: Callers): Person => ({
 export function routesOf(deps: RouteDeps): Handlers {
   const { controller, metrics } = deps;
   const seen = ({ caller }: Callers) => seenController(controller, deps.gate.scopeOf(caller));
+  const seesValues = ({ role }: ApiCaller): boolean => role === 'operate' || deps.settings.isOwnHost === true;
   return {
     overview: (call) => seen(call).overview(),
     objects: (call) => seen(call).objects(call.params.set, call.query),
@@ -57,7 +58,7 @@ export function routesOf(deps: RouteDeps): Handlers {
       if (host === undefined || address === undefined)
         throw new Refusal('bad-request', 'The query needs host and address');
       const detail = await seen({ caller }).object(params.set, host, address);
-      return caller.role === 'operate' || deps.settings.isOwnHost === true ? detail : forViewers(detail);
+      return seesValues(caller) ? detail : forViewers(detail);
     },
     drift: (call) => seen(call).drift(call.params.set, call.query),
     history: (call) => seen(call).history(call.params.set, call.query),
@@ -91,7 +92,10 @@ export function routesOf(deps: RouteDeps): Handlers {
     rollback: (call) => controller.rollback(call.params.set, call.body, byOf(call)),
     prune: (call) => controller.approvePrune(call.params.set, call.body, byOf(call)),
     approve: (call) => controller.approve(call.params.set, call.body, personOf(call)),
-    preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
+    preview: async ({ params, body, signal, caller }) => {
+      const preview = await controller.preview(params.set, body, signal);
+      return seesValues(caller) ? preview : previewForViewers(preview);
+    },
     audit: async ({ query }) => (await deps.audit?.list(query)) ?? [],
     'audit-check': async () => {
       if (deps.audit === undefined) throw new Refusal('not-found', 'There is no audit log');

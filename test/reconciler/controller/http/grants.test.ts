@@ -53,6 +53,18 @@ describe('a grant', () => {
     controller.sets = [aSet('web'), aSet('pay')];
   });
 
+  test('to sync does not show a viewer the values that the role view never gets', async () => {
+    const change = { address: 'profile/web', kind: 'profile', name: 'web', action: 'update', effect: 'live' } as const;
+    const difference = { desired: 'new tale', live: 'old tale', effect: 'live', isSecret: false } as const;
+    const differences = ['config.environment.TALE', 'description'].map((path) => ({ ...difference, path }));
+    const objects = [{ ...change, reasons: [], differences }];
+    const changes = { create: 0, update: 1, delete: 0 };
+    controller.previewed = { hosts: [{ host: 'h1', changes, restarts: 0, objects }] };
+    const seen = async (token: string) => (await post('web', 'preview', { ref: 'main' }, token)).text.split(' tale');
+    expect([await seen(tokens.view), await seen(tokens.operate)].map(({ length }) => length - 1)).toEqual([2, 4]);
+    controller.previewed = {};
+  });
+
   test('is shown to the page of the session', async () => {
     const reply = await http.ask('/api/v1/session', { token: tokens.view });
     expect(reply.json()).toMatchObject({ role: 'view', may: [{ set: 'web', rights: ['sync', 'suspend'] }] });
