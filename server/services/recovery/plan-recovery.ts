@@ -15,6 +15,8 @@ export interface PoolContent {
 
 export interface Here {
   readonly get: <K extends CopiedKind>(kind: K, name: string) => Documents[K] | undefined;
+  /** The record that has this uuid. */
+  readonly nameOf: (kind: 'containers' | 'volumes', uuid: string) => string | undefined;
   /** Fingerprints of images with files, and files of backups. */
   readonly images: ReadonlySet<string>;
   readonly backups: ReadonlySet<string>;
@@ -141,6 +143,9 @@ class Plan {
     if (found !== undefined && found.uuid !== uuid) return 'another one has its name now';
     const volumes = this.#contents.get(pool)?.[kind === 'volumes' ? 'custom' : 'containers'];
     if (found === undefined && volumes?.has(plain) !== true) return `its volume in the pool ${pool} is gone`;
+    const other = found === undefined ? this.#here.nameOf(kind, uuid) : undefined;
+    if (other !== undefined)
+      return `the records have its uuid as ${other}: if it was renamed or moved since, delete ${other} and recover again`;
     this.#owners.set(uuid, { pool, name: plain });
     return found === undefined ? undefined : '';
   }

@@ -55,6 +55,7 @@ export class Recovery {
     const [images, backups] = await Promise.all([imagesDir, backupsDir].map((dir) => readdir(dir).catch(() => [])));
     return {
       get: (kind, name) => records[kind].get(name)?.document as never,
+      nameOf: (kind, uuid) => records[kind].list().find(({ document }) => document.uuid === uuid)?.name,
       images: new Set(images),
       backups: new Set(backups),
     };

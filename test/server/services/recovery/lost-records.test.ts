@@ -185,6 +185,26 @@ describe('copies', () => {
     expect(await daemon.get('/1.0/containers/c9/snapshots')).toHaveLength(2);
   });
 
+  test('wait for recovery where an older state of the records has their container by its former name', async () => {
+    const [database, saved] = ['database', 'older-database'].map((name) => join(daemon.dir, name)) as [string, string];
+    await daemon.restart(() => cp(database, saved, { recursive: true }));
+    await daemon.ok('POST', '/1.0/containers/c9', { name: 'c0' });
+    await until(async () => (await copies('containers')).join() === 'c0.json');
+    await daemon.restart(async () => {
+      await rm(database, { recursive: true });
+      await rename(saved, database);
+    });
+    const { kept } = await recover(daemon, { apply: true });
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/c9']);
+    expect(kept).toMatchObject([
+      { kind: 'containers', name: 'c0', reason: expect.stringContaining('delete c9') as string },
+    ]);
+    await daemon.ok('DELETE', '/1.0/containers/c9');
+    await recover(daemon, { apply: true });
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/c0']);
+    await daemon.ok('POST', '/1.0/containers/c0', { name: 'c9' });
+  });
+
   test('hold no secrets of the server', async () => {
     await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'open-sesame', 'user.mark': 'seen' } });
     const file = join(daemon.dir, 'storage-pools', 'p', 'records', 'server', 'config.json');

@@ -30,6 +30,7 @@ const content = (copies: readonly CopiedRecord[], more: Partial<PoolContent> = {
 });
 const here = (...records: readonly CopiedRecord[]): Here => ({
   get: (kind, name) => records.find((record) => record.kind === kind && record.name === name)?.document as never,
+  nameOf: () => undefined,
   images: new Set(),
   backups: new Set(),
 });
