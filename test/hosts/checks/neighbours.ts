@@ -70,6 +70,16 @@ export const neighbourChecks: readonly Check[] = [
     },
   },
   {
+    name: 'a restart of nftables.service, which flushes the rules of everybody, takes those of a network for a minute at most',
+    async run(host) {
+      const rules = 'nft list table inet gantry_quick0';
+      await host.run(`systemctl restart nftables; ! ${rules} 2>/dev/null`);
+      await host.run(`until ${rules} >/dev/null 2>&1; do sleep 1; done`, 90);
+      expectSame(await host.run(reach), reached, 'with the rules that were set again');
+      expectMatch(await host.run('journalctl -u gantryd -b'), /inet gantry_quick0.* were missing/, 'the log');
+    },
+  },
+  {
     name: 'docker that drops what is forwarded does not cut containers off, and its own reach the outside',
     async run(host) {
       await host.run(`${installing('docker.io', 'iptables')}; until docker info >/dev/null; do sleep 1; done`, 300);
