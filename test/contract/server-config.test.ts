@@ -72,6 +72,8 @@ describe('server config sent', () => {
       'user.gantry.set.web': '{"v":1}',
     });
     expect(validateServerConfig({ 'user.note': 'a\0b' })[0]?.message).toContain('NUL');
+    expect(validateServerConfig({ 'user.note': 'a\ud800b' })[0]?.message).toContain('half of a surrogate pair');
+    expect(validateServerConfig({ 'user.note': 'a\u{1F980}b' })).toEqual([]);
   });
 
   test('never repeats its password in a message', () => {

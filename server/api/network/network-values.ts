@@ -10,6 +10,7 @@ import {
   type IpFamily,
 } from '../text/ip.ts';
 import { networkAclName } from '../names.ts';
+import { manyLines } from '../text/value-checks.ts';
 
 export type NetworkKeyType =
   | { readonly kind: 'text'; readonly multiline?: boolean }
@@ -48,7 +49,8 @@ export function splitList(value: string | undefined): string[] {
 /** undefined if valid, else the rule that the value breaks. An empty value means "absent" and is always valid. */
 export function networkValueRule(type: NetworkKeyType, value: string): string | undefined {
   if (value === '') return undefined;
-  if (value.includes('\0')) return 'must not contain a NUL character';
+  const broken = manyLines(value);
+  if (broken !== undefined) return broken;
   switch (type.kind) {
     case 'text':
       return type.multiline !== true && /[\r\n]/.test(value) ? 'must be one line' : undefined;

@@ -137,11 +137,13 @@ export const linesOf =
   };
 
 /** For values written on one line of a file. */
-export const oneLine: Check = (value) => {
+/** Servers and files keep neither NUL nor half of a UTF-16 pair, which becomes another character in UTF-8. */
+export const manyLines: Check = (value) => {
   if (value.includes('\0')) return 'must not contain a NUL character';
-  return /[\n\r]/.test(value) ? 'must be a single line' : undefined;
+  return /\p{Surrogate}/u.test(value) ? 'must not contain half of a surrogate pair' : undefined;
 };
-export const manyLines: Check = (value) => (value.includes('\0') ? 'must not contain a NUL character' : undefined);
+export const oneLine: Check = (value) =>
+  manyLines(value) ?? (/[\n\r]/.test(value) ? 'must be a single line' : undefined);
 
 /** A value as shown in messages: quoted, escaped, cut. */
 export const shown = (value: string): string => JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
