@@ -3,14 +3,13 @@
 // dist/test/bench/processes/cluster-size.js MEMBERS CONTAINERS-OF-EACH
 import { performance } from 'node:perf_hooks';
 import { encodeDocument } from '../../../server/records/codec.ts';
-import type { ContainerDocument } from '../../../server/records/documents.ts';
-import type { MemberDocument } from '../../../server/records/cluster-documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { encodePresent, encodeStatus, presentKey, statusKey } from '../../../server/membership/signals.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import type { Op, Store } from '../../../server/store/store.ts';
 import { startEtcd } from '../../support/store/etcd.ts';
+import { containerRecord, memberRecord } from '../../support/fakes/records.ts';
 
 const [members = 1000, each = 20] = process.argv.slice(2).map(Number);
 const opsPerTxn = 60;
@@ -21,30 +20,18 @@ const present = encodePresent({
 });
 
 function recordsOf(number: number): Op[] {
-  const member: MemberDocument = {
-    v: 1,
-    number,
-    address: `10.0.${number >> 8}.${number & 255}:8443`,
-    architecture: 'x86_64',
-    joinedAt: '2026-01-01T00:00:00Z',
-    certificate: '',
-  };
+  const member = memberRecord(number, { address: `10.0.${number >> 8}.${number & 255}:8443` });
   const container = (index: number): Op => ({
     put: `/member/${number}/containers/c${number}-${index}`,
-    value: encodeDocument<'containers'>({
-      v: 1,
-      uuid: `${number}-${index}`,
-      profiles: ['default', 'web'],
-      config: { 'limits.memory': '1GiB', 'user.owner': 'team', 'volatile.last_state.power': 'RUNNING' },
-      devices: { eth0: { type: 'nic', parent: 'br0', nictype: 'bridged' } },
-      pool: 'default',
-      architecture: 'x86_64',
-      lifecycle: 'ready',
-      ephemeral: false,
-      stateful: false,
-      description: '',
-      createdAt: '2026-01-01T00:00:00Z',
-    } as unknown as ContainerDocument),
+    value: encodeDocument<'containers'>(
+      containerRecord({
+        uuid: `${number}-${index}`,
+        profiles: ['default', 'web'],
+        config: { 'limits.memory': '1GiB', 'user.owner': 'team', 'volatile.last_state.power': 'RUNNING' },
+        devices: { eth0: { type: 'nic', parent: 'br0', nictype: 'bridged' } },
+        pool: 'default',
+      }),
+    ),
   });
   return [
     { put: `/members/m${number}`, value: encodeDocument<'members'>(member) },

@@ -5,23 +5,9 @@ import { encodeDocument } from '../../../server/records/codec.ts';
 import type { ImageDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
+import { imageRecord } from '../../support/fakes/records.ts';
 
-const document = (filename: string, lastUsedAt: string): ImageDocument => ({
-  v: 1,
-  architecture: 'x86_64',
-  filename,
-  properties: {},
-  public: false,
-  autoUpdate: false,
-  cached: true,
-  sizeBytes: 1,
-  createdAt: '2026-01-01T00:00:00Z',
-  expiresAt: '1970-01-01T00:00:00Z',
-  lastUsedAt,
-  uploadedAt: '2026-01-01T00:00:00Z',
-  split: false,
-  lifecycle: 'ready',
-});
+const document = (filename: string, lastUsedAt: string): ImageDocument => imageRecord({ filename, lastUsedAt });
 
 test('the last use of an image is that of any copy, whichever member is asked and whichever record describes it', async () => {
   const store = openMemoryStore();

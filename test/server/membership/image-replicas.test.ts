@@ -6,6 +6,7 @@ import { Records } from '../../../server/records/records.ts';
 import { MemberImages, type MemberImagesDeps } from '../../../server/services/images/member-images.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { newHolders } from '../../../server/membership/image-replicas.ts';
+import { imageRecord } from '../../support/fakes/records.ts';
 
 const wish = { image: 'a'.repeat(64), wanted: 3, candidates: [1, 2, 3, 4, 5], holders: [2] };
 
@@ -33,22 +34,8 @@ test('a holder that is away is replaced, and the copies of many images are sprea
 });
 
 test('a copy that missed a change follows the member with the lowest number, and keeps what is its own', async () => {
-  const document = (os: string, lastUsedAt: string): ImageDocument => ({
-    v: 1,
-    architecture: 'x86_64',
-    filename: 'image.tar',
-    properties: { os },
-    public: os === 'new',
-    autoUpdate: false,
-    cached: false,
-    sizeBytes: 1,
-    createdAt: '2026-01-01T00:00:00Z',
-    expiresAt: '1970-01-01T00:00:00Z',
-    lastUsedAt,
-    uploadedAt: '2026-01-01T00:00:00Z',
-    split: false,
-    lifecycle: 'ready',
-  });
+  const document = (os: string, lastUsedAt: string): ImageDocument =>
+    imageRecord({ properties: { os }, public: os === 'new', lastUsedAt });
   const store = openMemoryStore();
   const put = (member: number, image: ImageDocument) => ({
     put: `/member/${member}/images/fp`,

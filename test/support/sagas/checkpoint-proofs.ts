@@ -9,7 +9,7 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
-import type { ContainerDocument, SnapshotDocument } from '../../../server/records/documents.ts';
+import type { SnapshotDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory/memory.ts';
@@ -22,6 +22,7 @@ import { dropCheckpointSaga } from '../../../server/services/containers/power/co
 import { storeCheckpointSaga } from '../../../server/services/containers/power/container-store-state.ts';
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
+import { containerRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
 const trusted = {
@@ -29,21 +30,10 @@ const trusted = {
   requestor: { username: '', protocol: 'unix', address: '@' },
   project: 'default',
 } as const;
-export const container: ContainerDocument = {
-  v: 1,
-  uuid: 'c-uuid',
-  architecture: 'x86_64',
-  profiles: [],
-  ephemeral: false,
+export const container = containerRecord({
   config: { 'volatile.last_state.power': 'RUNNING' },
   devices: { root: { type: 'disk', path: '/', pool: 'p' } },
-  description: '',
-  createdAt: '',
-  lastUsedAt: '',
-  stateful: false,
-  pool: 'p',
-  lifecycle: 'ready',
-};
+});
 const snapshot: SnapshotDocument = { ...container, expiresAt: '' };
 
 /** Pool p with a container c that runs, unless `stored`: then it is stopped and has a checkpoint. */

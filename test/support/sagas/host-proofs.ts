@@ -11,12 +11,7 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
-import {
-  kindNames,
-  type ContainerDocument,
-  type ImageDocument,
-  type ProjectDocument,
-} from '../../../server/records/documents.ts';
+import { kindNames, type ProjectDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { IdMaps } from '../../../server/services/containers/shared/id-maps.ts';
 import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
@@ -41,6 +36,7 @@ import { renameNetworkSaga } from '../../../server/services/networks/sagas/netwo
 import { deletePoolSaga } from '../../../server/services/storage/sagas/pool-delete.ts';
 import { deleteImageSaga } from '../../../server/services/images/sagas/image-delete.ts';
 import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
+import { containerRecord, imageRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
 const trusted = {
@@ -121,38 +117,9 @@ const snapshotOf = (at: World) => async (): Promise<unknown> => {
   );
 };
 
-const container: ContainerDocument = {
-  v: 1,
-  uuid: '0',
-  architecture: 'x86_64',
-  profiles: ['default'],
-  ephemeral: false,
-  config: {},
-  devices: {},
-  description: '',
-  createdAt: '',
-  lastUsedAt: '',
-  stateful: false,
-  pool: 'p',
-  lifecycle: 'ready',
-};
+const container = containerRecord({ uuid: '0', profiles: ['default'] });
 const project: ProjectDocument = { v: 1, description: '', config: {}, lifecycle: 'ready' };
-const image: ImageDocument = {
-  v: 1,
-  architecture: 'x86_64',
-  filename: '',
-  properties: {},
-  public: false,
-  autoUpdate: false,
-  cached: false,
-  sizeBytes: 1,
-  createdAt: '',
-  expiresAt: '',
-  lastUsedAt: '',
-  uploadedAt: '',
-  split: false,
-  lifecycle: 'ready',
-};
+const image = imageRecord({ sizeBytes: 1, createdAt: '', expiresAt: '', lastUsedAt: '', uploadedAt: '' });
 const fingerprint = 'ab'.repeat(32);
 
 async function withPool(at: World): Promise<void> {

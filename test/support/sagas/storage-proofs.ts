@@ -10,12 +10,7 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas } from '../../../server/operations/saga.ts';
-import type {
-  ContainerDocument,
-  SnapshotDocument,
-  VolumeDocument,
-  VolumeSnapshotDocument,
-} from '../../../server/records/documents.ts';
+import type { SnapshotDocument, VolumeDocument, VolumeSnapshotDocument } from '../../../server/records/documents.ts';
 import { kindNames } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { refreshContainerSaga } from '../../../server/services/transfer/migration/sagas/container-refresh.ts';
@@ -39,6 +34,7 @@ import { restoreVolumeSaga } from '../../../server/services/storage/sagas/volume
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
+import { containerRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
 const trusted = {
@@ -49,18 +45,9 @@ const trusted = {
 const volume = { pool: 'p', name: 'v' };
 const base = { v: 1, description: '', createdAt: '', lifecycle: 'ready' } as const;
 const root = { type: 'disk', path: '/', pool: 'p' };
-const container: ContainerDocument = {
-  ...base,
-  uuid: 'c-uuid',
-  architecture: 'x86_64',
-  profiles: [],
-  ephemeral: false,
-  config: {},
+const container = containerRecord({
   devices: { root, data: { type: 'disk', path: '/mnt', pool: 'p', source: 'v' } },
-  lastUsedAt: '',
-  stateful: false,
-  pool: 'p',
-};
+});
 const snapshot: SnapshotDocument = { ...container, expiresAt: '' };
 const volumeDocument: VolumeDocument = { ...base, uuid: 'v-uuid', config: {} };
 const volumeSnapshot: VolumeSnapshotDocument = { ...base, config: {} };

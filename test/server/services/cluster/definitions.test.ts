@@ -2,21 +2,15 @@
 import { expect, test } from 'vitest';
 import { Members } from '../../../../server/membership/members.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import type { DefinitionDocument, MemberDocument } from '../../../../server/records/cluster-documents.ts';
+import type { DefinitionDocument } from '../../../../server/records/cluster-documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { Definitions } from '../../../../server/services/cluster/definitions.ts';
 import type { Part } from '../../../../server/services/cluster/definition-parts.ts';
 import { poolKeys } from '../../../../server/services/shared/member-keys.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
+import { memberRecord } from '../../../support/fakes/records.ts';
 
-const member: MemberDocument = {
-  v: 1,
-  number: 1,
-  address: '10.0.0.1:8443',
-  architecture: 'x86_64',
-  joinedAt: '2026-01-01T00:00:00Z',
-  certificate: '',
-};
+const member = memberRecord(1);
 const pool = { name: 'fast', type: 'dir', config: {}, description: '', overrides: {} };
 const left: DefinitionDocument = {
   v: 1,

@@ -6,19 +6,11 @@ import { MemberGroups, type MemberGroupsDeps } from '../../../../server/services
 import type { Caller } from '../../../../server/services/shared/caller.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
+import { memberRecord } from '../../../support/fakes/records.ts';
 
-const never = '1970-01-01T00:00:00Z';
 const container = (group: string): ContainerDocument =>
   ({ v: 1, uuid: group, config: { 'volatile.cluster.group': group }, pool: 'p', lifecycle: 'ready' }) as never;
-const member = (number: number): Documents['members'] => ({
-  v: 1,
-  number,
-  address: `127.0.0.1:${number}`,
-  architecture: 'x86_64',
-  joinedAt: never,
-  certificate: '',
-  groups: ['old'],
-});
+const member = (number: number): Documents['members'] => memberRecord(number, { groups: ['old'] });
 
 test('containers of all members stay in their group when it gets another name', async () => {
   const store = openMemoryStore();

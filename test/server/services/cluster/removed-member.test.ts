@@ -1,32 +1,23 @@
 // The removal of a member without force: it loses nothing, and what a crash cut off is finished by the same request.
 import { expect, test } from 'vitest';
 import { errors } from '../../../../server/api/errors.ts';
-import type { MemberDocument } from '../../../../server/records/cluster-documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import type { ClusterUseCaseDeps } from '../../../../server/services/cluster/deps.ts';
 import { removeMember } from '../../../../server/services/cluster/remove.ts';
 import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
-
-const document = (number: number): MemberDocument => ({
-  v: 1,
-  number,
-  address: `127.0.0.1:${number}`,
-  architecture: 'x86_64',
-  joinedAt: '1970-01-01T00:00:00Z',
-  certificate: '',
-});
+import { memberRecord } from '../../../support/fakes/records.ts';
 
 /** Member 1 of two, which is asked to remove the other one. */
 async function world() {
   const records = await Records.open(openMemoryStore(), 1);
   await records.commit((changes) => {
-    for (const number of [1, 2]) changes.put('members', `m${number}`, document(number));
+    for (const number of [1, 2]) changes.put('members', `m${number}`, memberRecord(number));
   });
   const other = { isPresent: true, hasOnlyCopy: false, asked: 0, answer: undefined as Error | undefined };
   const member = () => {
-    const found = records.members.get('m2')?.document ?? document(2);
+    const found = records.members.get('m2')?.document ?? memberRecord(2);
     return { ...found, name: 'm2', document: found, isHere: false, isPresent: other.isPresent } as never;
   };
   const deps = {

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { statusCodes } from '../../../../server/api/status.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import type { ImageDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import type { Changes } from '../../../../server/records/changes.ts';
 import { ImageRefresh, type ImageRefreshDeps } from '../../../../server/services/images/image-refresh.ts';
@@ -11,28 +10,15 @@ import { replicateImages, type ReplicateImagesDeps } from '../../../../server/se
 import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { until } from '../../../support/until.ts';
+import { imageRecord } from '../../../support/fakes/records.ts';
 
-const never = '1970-01-01T00:00:00Z';
 const ofAll = 'a'.repeat(64);
 const ofTwo = 'b'.repeat(64);
 const newer = 'c'.repeat(64);
-const document: ImageDocument = {
-  v: 1,
-  architecture: 'x86_64',
-  filename: '',
-  properties: {},
-  public: false,
+const document = imageRecord({
   autoUpdate: true,
-  cached: false,
-  sizeBytes: 5,
-  createdAt: never,
-  expiresAt: never,
-  lastUsedAt: never,
-  uploadedAt: never,
-  split: false,
   source: { server: 'https://images.example', protocol: 'simplestreams', certificate: '', alias: 'a' },
-  lifecycle: 'ready',
-};
+});
 
 /** The images that the member updates when it is due. */
 async function updatedBy(records: Records, present: readonly number[]): Promise<readonly string[]> {

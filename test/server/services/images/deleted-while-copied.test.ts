@@ -8,7 +8,6 @@ import { systemClock } from '../../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { Sagas } from '../../../../server/operations/saga.ts';
-import type { ImageDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import { MemberImages } from '../../../../server/services/images/member-images.ts';
 import { ImageStore } from '../../../../server/services/images/image-store.ts';
@@ -18,25 +17,10 @@ import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import type { Store } from '../../../../server/store/store.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { imageRecord, memberRecord } from '../../../support/fakes/records.ts';
 
 const fingerprint = 'a'.repeat(64);
-const never = '1970-01-01T00:00:00Z';
-const document: ImageDocument = {
-  v: 1,
-  architecture: 'x86_64',
-  filename: '',
-  properties: {},
-  public: false,
-  autoUpdate: false,
-  cached: false,
-  sizeBytes: 5,
-  createdAt: never,
-  expiresAt: never,
-  lastUsedAt: never,
-  uploadedAt: never,
-  split: false,
-  lifecycle: 'ready',
-};
+const document = imageRecord();
 
 let dir: string;
 let store: Store;
@@ -51,14 +35,7 @@ beforeEach(async () => {
   stop = new AbortController();
   for (const records of [one, two]) void records.follow(stop.signal, () => {});
   await one.commit((changes) => {
-    changes.put('members', 'm1', {
-      v: 1,
-      number: 1,
-      address: '127.0.0.1:1',
-      architecture: 'x86_64',
-      joinedAt: never,
-      certificate: '',
-    });
+    changes.put('members', 'm1', memberRecord(1));
     changes.put('images', fingerprint, document);
   });
   await until(() => two.others.having('images', fingerprint).length === 1);

@@ -4,7 +4,6 @@ import { systemClock } from '../../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { Sagas } from '../../../../server/operations/saga.ts';
-import type { ImageDocument } from '../../../../server/records/documents.ts';
 import { Records } from '../../../../server/records/records.ts';
 import type { ImageStoreDeps } from '../../../../server/services/images/image-deps.ts';
 import { ImageRefresh, type ImageRefreshDeps } from '../../../../server/services/images/image-refresh.ts';
@@ -15,26 +14,12 @@ import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import type { Store } from '../../../../server/store/store.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { imageRecord } from '../../../support/fakes/records.ts';
 
 const [older, newer] = ['a'.repeat(64), 'b'.repeat(64)];
-const never = '1970-01-01T00:00:00Z';
-const document: ImageDocument = {
-  v: 1,
-  architecture: 'x86_64',
-  filename: '',
-  properties: {},
-  public: false,
-  autoUpdate: false,
-  cached: false,
-  sizeBytes: 5,
-  createdAt: never,
-  expiresAt: never,
-  lastUsedAt: never,
-  uploadedAt: never,
-  split: false,
+const document = imageRecord({
   source: { server: 'https://images.example', protocol: 'simplestreams', certificate: '', alias: 'a' },
-  lifecycle: 'ready',
-};
+});
 const dir = tempFolder('gantry-replaced-image-');
 
 function partsOf(records: Records) {

@@ -3,24 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerDocument, PoolDocument } from '../../../../server/records/documents.ts';
 import { fileOf, readCopy, type CopiedRecord } from '../../../../server/services/recovery/copied-records.ts';
 import { planRecovery, type Here, type PoolContent } from '../../../../server/services/recovery/plan-recovery.ts';
+import { containerRecord } from '../../../support/fakes/records.ts';
 
 const pool: PoolDocument = { v: 1, description: '', driver: 'dir', config: {}, lifecycle: 'ready' };
-const container = (uuid: string, more: Partial<ContainerDocument> = {}): ContainerDocument => ({
-  v: 1,
-  uuid,
-  architecture: 'x86_64',
-  profiles: [],
-  ephemeral: false,
-  config: {},
-  devices: {},
-  description: '',
-  createdAt: '',
-  lastUsedAt: '',
-  stateful: false,
-  pool: 'p',
-  lifecycle: 'ready',
-  ...more,
-});
+const container = (uuid: string, more: Partial<ContainerDocument> = {}): ContainerDocument =>
+  containerRecord({ uuid, ...more });
 const content = (copies: readonly CopiedRecord[], more: Partial<PoolContent> = {}): PoolContent => ({
   pool: 'p',
   copies: copies.map((record) => ({ record, writtenMs: 1 })),

@@ -5,28 +5,15 @@ import { systemClock } from '../../../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../../../server/lib/log.ts';
 import { Operations } from '../../../../../server/operations/manager.ts';
-import type { BackupDocument, ContainerDocument } from '../../../../../server/records/documents.ts';
+import type { BackupDocument } from '../../../../../server/records/documents.ts';
 import { Records } from '../../../../../server/records/records.ts';
 import { lockOf } from '../../../../../server/services/shared/find-container.ts';
 import { Backups } from '../../../../../server/services/transfer/backups/backups.ts';
 import type { BackupDeps } from '../../../../../server/services/transfer/backups/write-backup.ts';
 import { openMemoryStore } from '../../../../../server/store/memory/memory.ts';
+import { containerRecord } from '../../../../support/fakes/records.ts';
 
-const container: ContainerDocument = {
-  v: 1,
-  uuid: 'u',
-  pool: 'p',
-  architecture: 'x86_64',
-  profiles: [],
-  ephemeral: false,
-  config: {},
-  devices: {},
-  description: '',
-  createdAt: '2026-01-01T00:00:00Z',
-  lastUsedAt: '',
-  stateful: false,
-  lifecycle: 'ready',
-};
+const container = containerRecord({ uuid: 'u' });
 const backup = (file: string, expiresAt: string): BackupDocument => ({
   v: 1,
   file,
