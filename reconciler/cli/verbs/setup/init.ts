@@ -1,8 +1,8 @@
 // `gantry init [dir]`: writes working first manifests and their schema for editors, never over a file. On a terminal, or with --yes or
 // --image, it ends in a running container.
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
+import { isThere } from '../../../../server/lib/shared/missing-files.ts';
 import type { Context, Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -16,7 +16,7 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   if (name !== undefined && (image ?? container) !== undefined)
     throw usageError('--image and --name are for a first container: they cannot be combined with --template');
   const template = templateOf(name ?? 'container');
-  const hasStack = await exists(join(directory, 'stack.yaml'));
+  const hasStack = await isThere(join(directory, 'stack.yaml'));
   if (hasStack && (image ?? container) !== undefined)
     throw commandError(
       `${join(directory, 'stack.yaml')} exists already, so --image and --name have no effect: ` +
@@ -36,12 +36,6 @@ function wantsContainer({ io, isJson, options }: Context<InitOptions>): boolean 
   const isAsked = isApproved(options) || options.image !== undefined || options.name !== undefined;
   return isAsked || (!isJson && io.stdin.isTTY === true);
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Throws with a list of all templates for an unknown name. */
 function templateOf(name: string): Template {
