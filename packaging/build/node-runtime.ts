@@ -9,7 +9,6 @@ export const nodeVersion = '24.21.0';
 const integrity = 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==';
 
 export interface NodeRuntime {
-  /** The program. */
   readonly program: string;
   readonly license: string;
 }

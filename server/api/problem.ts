@@ -35,7 +35,6 @@ export type ProblemCode =
   /** A required member of a schema is missing. */
   | 'missing'
   | 'wrongType'
-  /** The schema has no such member. */
   | 'unknownMember'
   /** The table of config keys has no such key. */
   | 'unknownKey'

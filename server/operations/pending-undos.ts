@@ -52,7 +52,6 @@ export class PendingUndos {
     this.#locks = locks;
   }
 
-  /** Adds an undo that just failed for this reason. */
   add(failed: FailedUndo, reason: unknown): void {
     if (this.#pending.has(failed.id)) return;
     const pending: Pending = {

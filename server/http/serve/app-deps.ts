@@ -26,7 +26,6 @@ export interface AppDeps extends AnswerDeps {
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** Records spans of requests; absent: tracing is off. */
   readonly tracer: () => Tracer | undefined;
-  /** Counts an answer of the endpoint with this HTTP status. */
   readonly countAnswer: (endpoint: string, status: number) => void;
   /** Anyone may read metrics: the current core.metrics_authentication. */
   readonly isMetricsOpen: () => boolean;

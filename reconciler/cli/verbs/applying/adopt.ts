@@ -74,7 +74,6 @@ async function documentsFor(
   return loadSet(context, [write]);
 }
 
-/** Verifies that the plan of the adopted objects is empty. */
 async function verifyEmptyPlan(
   context: Context<AdoptOptions>,
   client: Client,

@@ -47,7 +47,6 @@ async function remoteOf(ask: AskGit, branch: string): Promise<string | undefined
   return all.length === 1 ? all[0] : all.find((name) => name === 'origin');
 }
 
-/** The upstream branch on the remote. */
 async function upstream(ask: AskGit, branch: string, remote: string): Promise<string | undefined> {
   if ((await ask('config', `branch.${branch}.remote`)) !== remote) return undefined;
   return ask('config', `branch.${branch}.merge`);
