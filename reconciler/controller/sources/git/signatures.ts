@@ -1,6 +1,6 @@
 // Checks who signed a commit or a tag, with the keys of the source only: its own keyring and list of allowed signers.
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Verification, sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
@@ -84,13 +84,13 @@ async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortS
   for (const key of [...gpg, Buffer.from('\0'), ...ssh]) hash.update(createHash('sha256').update(key).digest());
   const folder = join(context.home, `keys-${hash.digest('hex').slice(0, 16)}`);
   const prepared = { gnupgHome: join(folder, 'gnupg'), signersFile: join(folder, 'allowed-signers') };
-  if (await stat(prepared.signersFile).catch(() => undefined)) return prepared;
+  const signers = Buffer.concat(ssh.flatMap((part) => [part, Buffer.from('\n')]));
+  // A kill or a full disk leaves a part of the file, which is written last.
+  if ((await readFile(prepared.signersFile).catch(() => undefined))?.equals(signers) === true) return prepared;
   await rm(folder, { recursive: true, force: true });
   await mkdir(prepared.gnupgHome, { recursive: true, mode: 0o700 });
   for (const key of gpg) await importKey(key, prepared.gnupgHome, context.env, signal);
-  await writeFile(prepared.signersFile, Buffer.concat(ssh.flatMap((part) => [part, Buffer.from('\n')])), {
-    mode: 0o600,
-  });
+  await writeFile(prepared.signersFile, signers, { mode: 0o600 });
   return prepared;
 }
 

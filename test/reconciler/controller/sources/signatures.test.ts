@@ -171,6 +171,15 @@ describe.skipIf(!hasSsh)('SSH signatures', () => {
     expect(verified?.key).toMatch(/^SHA256:/);
   });
 
+  test('SSH signatures are checked again after a kill or a full disk cut the list of signers', async () => {
+    signed('ssh', 'ada', { 'a.yaml': '1' });
+    await source({ verify }).check();
+    const home = join(folder, `state${opened}`, 'sources/site/home');
+    const keys = readdirSync(home).find((name) => name.startsWith('keys-')) ?? '';
+    writeFileSync(join(home, keys, 'allowed-signers'), '');
+    expect((await source({ verify }).check()).verified).toMatchObject({ signer: 'ada@example.org' });
+  });
+
   test('SSH signatures of others are refused', async () => {
     signed('ssh', 'eve', { 'a.yaml': '1' });
     await expect(source({ verify }).check()).rejects.toEqual(unverified('which verify.ssh does not hold'));
