@@ -11,7 +11,6 @@ import type { ConfigOf, Context } from '../../framework/object-type.ts';
 import { isUnknown, unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
 import { removeFile } from './container-file-map.ts';
-import { readHolder } from './holder.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { isOtherOwner } from '../shared/rename.ts';
 import { gantryResource, notEmpty } from '../shared/common-attributes.ts';
@@ -97,14 +96,13 @@ export const containerFile = gantryResource({
     else if (planned.sha256 === unknownValue && !isUnknown(planned.type)) planned.sha256 = null;
   },
   async read(state, context) {
+    const files = filesIn(context, state.container);
     const imported = state.type === null;
-    const holder = await readHolder(context, state.container);
-    const container = holder?.object.name ?? state.container;
-    const files = filesIn(context, container);
+    const holder = await context.client.reader.read('container', state.container, context.signal);
     const mount = holder === undefined ? undefined : hidingMount(state.path, holder.object);
     if (mount !== undefined) {
-      if (imported) throw hiddenFile(container, state.path, mount);
-      return { container };
+      if (imported) throw hiddenFile(state.container, state.path, mount);
+      return {};
     }
     const isWriteOnly = imported ? state.content_wo_version !== null : state.content === null && state.source === null;
     try {
@@ -113,15 +111,15 @@ export const containerFile = gantryResource({
       const mode = `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
       const { uid, gid } = entry;
       if (entry.type === 'symlink')
-        return { container, type: 'symlink', target: entry.target, mode: state.mode ?? '0777', uid, gid, sha256: null };
+        return { type: 'symlink', target: entry.target, mode: state.mode ?? '0777', uid, gid, sha256: null };
       if (entry.type === 'directory')
-        return { container, type: 'directory', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
+        return { type: 'directory', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
       const spec = { content: null, source: null, mode: state.mode, uid: null, gid: null, sha256: null };
       const read = await readFileSpec(files, state.path, spec, context.signal);
       if (read === undefined) return null;
-      if (isWriteOnly) return { container, type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
+      if (isWriteOnly) return { type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
       const content = imported ? { content: await textOf(context, state) } : {};
-      return { container, type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: read.sha256, ...content };
+      return { type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: read.sha256, ...content };
     } catch (error) {
       if (isNotFound(error)) return null;
       throw error;

@@ -1,5 +1,4 @@
 // Objects inside a container that an apply renamed before it failed: their states have its former name, and a refresh follows it.
-import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { Link } from '../../../provider/connection/link.ts';
 import { failure } from '../../../provider/framework/diagnostic.ts';
@@ -7,7 +6,6 @@ import type { AnyProvider, AnyResource } from '../../../provider/framework/provi
 import { readResource } from '../../../provider/framework/read-resource.ts';
 import type { ValueMap } from '../../../provider/framework/value.ts';
 import { containerDevice } from '../../../provider/resources/container/container-device.ts';
-import { containerFile } from '../../../provider/resources/container/container-file-resource.ts';
 import { containerExec } from '../../../provider/resources/container/container-exec-resource.ts';
 import { snapshot } from '../../../provider/resources/container/snapshot.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
@@ -22,18 +20,12 @@ const client = {
   client: {
     list: async () => live,
     http: {
-      open: async ({ path: asked }: { readonly path: string }) => {
-        if (asked !== '/1.0/containers/new/files') throw new ClientError('notFound', 'not found', { status: 404 });
-        const headers = { 'x-lxd-type': 'directory', 'x-lxd-mode': '0755', 'x-lxd-uid': '0', 'x-lxd-gid': '0' };
-        return { status: 200, headers, body: Readable.from([]) };
-      },
       send: async (call: { readonly path: string }) => {
         if (call.path !== path) throw new ClientError('notFound', 'not found', { status: 404 });
         return { metadata: { stateful: false, expires_at: '0001-01-01T00:00:00Z', created_at: 'then' } };
       },
     },
   },
-  server: { environment: { server: 'gantry' } },
   reader: {
     read: async (_kind: string, name: string) => {
       const object = live.find((one) => one.name === name);
@@ -46,7 +38,7 @@ async function read(resource: AnyResource<Link>, container: string, born: string
   const explain = (what: string, error: unknown) => [failure(what, String(error))];
   const deps = { provider: { explain } as unknown as AnyProvider<Link>, resource, client };
   const empty = Object.fromEntries(Object.keys(resource.attributes).map((name) => [name, null]));
-  const state = { ...empty, container, name: 'inside', path: '/etc', type: 'directory' };
+  const state = { ...empty, container, name: 'inside' };
   const found = await readResource({ ...deps, stopping: new AbortController().signal }, state, {
     container_created_at: born,
   });
@@ -58,7 +50,6 @@ test.each([
   ['device', containerDevice],
   ['command', containerExec],
   ['snapshot', snapshot],
-  ['file', containerFile],
 ])('A %s stays in the state when its container got another name, and leaves it with the container', async (_, kind) => {
   expect(await read(kind, 'old', 'first')).toMatchObject({ container: 'new' });
   expect(await read(kind, 'old', 'gone')).toBeNull();
