@@ -57,8 +57,9 @@ export class Backups {
       this.#refuseTaken(owner, uuid, wanted);
     }
     const expiresAt = expiryOf(body);
-    const optimizedStorage = body.optimized_storage ?? false;
-    if (optimizedStorage) this.#refuseOptimized(pool);
+    // A pool without a form of its own gives a plain backup, as on LXD.
+    const hasOwnForm = this.#deps.pools.use(pool).driver.capabilities.nativeStreams !== undefined;
+    const optimizedStorage = body.optimized_storage === true && hasOwnForm;
     const algorithm =
       body.compression_algorithm || settingOf(this.#deps.records, 'backups.compression_algorithm') || 'gzip';
     await packerOf(algorithm);
@@ -183,15 +184,6 @@ export class Backups {
 
   #refuseTaken(owner: BackupOwner, uuid: string, name: string): void {
     if (this.#deps.records.backups.has(ownedKey(uuid, name))) throw errors.exists('backup', `${owner.label}/${name}`);
-  }
-
-  #refuseOptimized(poolName: string): void {
-    const { driver, pool } = this.#deps.pools.use(poolName);
-    if (driver.capabilities.nativeStreams !== undefined) return;
-    throw errors.badRequest(
-      `optimized_storage: the pool ${pool.name} is of driver ${driver.name}, which has no form of its own; leave it out`,
-      [{ path: 'optimized_storage', message: `is not for pools of driver ${driver.name}` }],
-    );
   }
 
   #nextName(uuid: string): string {

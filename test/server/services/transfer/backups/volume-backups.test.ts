@@ -133,9 +133,14 @@ describe('a backup of a volume', () => {
     expect(await daemon.get(path(v))).toEqual([path(v, 'kept')]);
   });
 
+  test('is plain where the pool has no form of its own', async () => {
+    const v = await fresh();
+    await make(v, { name: 'b', optimized_storage: true });
+    expect(await daemon.get(path(v, 'b'))).toMatchObject({ optimized_storage: false });
+  });
+
   test.each([
     [{ name: 'a/b' }, 400, /must not contain/],
-    [{ optimized_storage: true }, 400, /driver dir, which has no form of its own/],
     [{ compression_algorithm: 'gzpi' }, 400, /did you mean gzip/],
     [{ expires_at: 'tomorrow' }, 400, /expires_at: must be an RFC 3339/],
   ])('is refused for %j with the reason', async (body, status, message) => {
