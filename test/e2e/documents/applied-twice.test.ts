@@ -2,18 +2,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { createContainer, makeSeeded, setState, statusOf, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { createContainer, setState, statusOf } from '../../support/daemons/daemon.ts';
+import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemon: TestDaemon;
+const daemon = await seededDaemon();
 /** Next to the state of the daemon, which must not contain a pool. */
 const places = tempFolder('gantry-places-');
-beforeAll(async () => {
-  daemon = await makeSeeded();
-});
-afterAll(() => daemon.cleanUp());
 
 const gantry = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
 function manifest(text: string): string {
