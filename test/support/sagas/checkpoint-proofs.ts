@@ -22,14 +22,10 @@ import { dropCheckpointSaga } from '../../../server/services/containers/power/co
 import { storeCheckpointSaga } from '../../../server/services/containers/power/container-store-state.ts';
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
+import { trusted } from './trusted-caller.ts';
 import { containerRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
-const trusted = {
-  class: 'trusted',
-  requestor: { username: '', protocol: 'unix', address: '@' },
-  project: 'default',
-} as const;
 export const container = containerRecord({
   config: { 'volatile.last_state.power': 'RUNNING' },
   devices: { root: { type: 'disk', path: '/', pool: 'p' } },

@@ -36,14 +36,10 @@ import { renameNetworkSaga } from '../../../server/services/networks/sagas/netwo
 import { deletePoolSaga } from '../../../server/services/storage/sagas/pool-delete.ts';
 import { deleteImageSaga } from '../../../server/services/images/sagas/image-delete.ts';
 import { moveContainerSaga } from '../../../server/services/containers/move/container-move.ts';
+import { trusted } from './trusted-caller.ts';
 import { containerRecord, imageRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
-const trusted = {
-  class: 'trusted',
-  requestor: { username: '', protocol: 'unix', address: '@' },
-  project: 'default',
-} as const;
 
 async function world() {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-saga-'));

@@ -34,14 +34,10 @@ import { restoreVolumeSaga } from '../../../server/services/storage/sagas/volume
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
+import { trusted } from './trusted-caller.ts';
 import { containerRecord } from '../fakes/records.ts';
 
 const signal = new AbortController().signal;
-const trusted = {
-  class: 'trusted',
-  requestor: { username: '', protocol: 'unix', address: '@' },
-  project: 'default',
-} as const;
 const volume = { pool: 'p', name: 'v' };
 const base = { v: 1, description: '', createdAt: '', lifecycle: 'ready' } as const;
 const root = { type: 'disk', path: '/', pool: 'p' };
