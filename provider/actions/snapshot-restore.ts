@@ -5,7 +5,7 @@ import { text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/object-type.ts';
 import { at } from '../framework/path.ts';
-import { containerPath } from '../resources/container/snapshot.ts';
+import { containerPath } from '../resources/container/holder.ts';
 import { gantryAction } from '../resources/shared/common-attributes.ts';
 import { readPath, segment } from '../resources/shared/read-by-path.ts';
 import { perform } from '../resources/shared/write.ts';

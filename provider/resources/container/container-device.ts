@@ -12,14 +12,13 @@ import { isMap, isWhollyKnown, type Value, type ValueMap } from '../../framework
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { readMap, sameMap, writtenMap } from '../shared/config-maps.ts';
-import { isOtherOwner, otherOwner } from '../shared/rename.ts';
+import { otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { strayAddresses, type PlannedNics } from '../shared/static-addresses.ts';
-import { containerPath } from './snapshot.ts';
 import { conflicting, edit, editOf, keepEtag, performFirst } from '../shared/write.ts';
 import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
-import { readHolder } from './holder.ts';
+import { planHolder, readHolder } from './holder.ts';
 import { unchangedBody } from './container-state.ts';
 
 const attributes = {
@@ -52,12 +51,11 @@ export const containerDevice = gantryResource({
   importing: importByParts(['container', 'name'], 'web/data'),
   validate: ({ name, type, properties }) => deviceProblems(name as Value, type as Value, properties as Value),
 
-  async plan({ prior, planned, client, replace, add }) {
+  async plan(draft) {
+    const { prior, planned, client, add } = draft;
     planned.noted = true;
     for (const found of await strayAddresses(client, nicOf(planned as ValueMap, prior))) add(found);
-    if (prior === null) return;
-    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
-    if (await isOtherOwner(client, owner)) replace(at('container'));
+    await planHolder(draft);
   },
 
   async read(state, context) {

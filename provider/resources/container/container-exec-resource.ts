@@ -6,11 +6,10 @@ import { durationCheck } from '../../framework/duration.ts';
 import { at } from '../../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
 import { noOtherLimit, runOne } from './container-commands.ts';
-import { bornKey, readHolder } from './holder.ts';
+import { bornKey, planHolder, readHolder } from './holder.ts';
 import { otherMap } from '../shared/config-maps.ts';
-import { isOtherOwner, otherOwner } from '../shared/rename.ts';
+import { otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
-import { containerPath } from './snapshot.ts';
 
 const attributes = {
   container: text({
@@ -85,11 +84,7 @@ export const containerExec = gantryResource({
     const run = { ...spec, environment, record_output: records ?? false };
     return runOne(context, planned.container, run, at('command'));
   },
-  async plan({ prior, planned, client, replace }) {
-    if (prior === null) return;
-    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
-    if (await isOtherOwner(client, owner)) replace(at('container'));
-  },
+  plan: planHolder,
   async update({ planned }, prior, { client, privateData, signal }) {
     // Other changes apply only to the next run.
     if (planned.container === prior.container) return;

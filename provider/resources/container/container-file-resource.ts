@@ -12,10 +12,9 @@ import { isUnknown, unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
 import { removeFile } from './container-file-map.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
-import { isOtherOwner } from '../shared/rename.ts';
 import { gantryResource, notEmpty } from '../shared/common-attributes.ts';
 import { performFirst } from '../shared/write.ts';
-import { containerPath } from './snapshot.ts';
+import { planHolder } from './holder.ts';
 
 const kinds: readonly string[] = ['file', 'directory', 'symlink'];
 
@@ -86,11 +85,9 @@ export const containerFile = gantryResource({
       failure('The content is ambiguous or missing', `Give exactly one of ${allowed.join(', ')}.`, at('type')),
     ];
   },
-  async plan({ config, prior, planned, client, replace }) {
-    if (prior !== null) {
-      const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
-      if (await isOtherOwner(client, owner)) replace(at('container'));
-    }
+  async plan(draft) {
+    const { config, planned } = draft;
+    await planHolder(draft);
     if (config.content_wo !== null) planned.sha256 = null;
     else if (planned.type === 'file') planned.sha256 = (await wantedHash(planned)) ?? unknownValue;
     else if (planned.sha256 === unknownValue && !isUnknown(planned.type)) planned.sha256 = null;

@@ -5,15 +5,14 @@ import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import type { Link } from '../../connection/link.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
-import { at } from '../../framework/path.ts';
 import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
-import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
+import { otherOwner, renamePath } from '../shared/rename.ts';
 import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
 import { perform, performCreate } from '../shared/write.ts';
 import { inTurn } from './container-queue.ts';
-import { bornKey, readHolder } from './holder.ts';
+import { bornKey, containerPath, formerKey, planHolder, readHolder } from './holder.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
@@ -23,7 +22,6 @@ const attributes = {
   created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
 };
 type State = StateOf<typeof attributes>;
-export const containerPath = (name: string): string => `/1.0/containers/${segment(name)}`;
 const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string =>
   `${containerPath(container)}/snapshots/${segment(name)}`;
 
@@ -41,6 +39,7 @@ export const snapshot = gantryResource({
   importing: importByParts(['container', 'name'], 'web/before-upgrade'),
   async read(state, context) {
     let { container } = state;
+    delete context.privateData[formerKey];
     let found = await readPath<Snapshot>(context, pathOf(state));
     if (found === undefined || context.privateData[bornKey] === undefined) {
       container = (await readHolder(context, container))?.object.name ?? container;
@@ -59,11 +58,7 @@ export const snapshot = gantryResource({
       performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal)),
     );
   },
-  async plan({ prior, planned, client, replace }) {
-    if (prior === null) return;
-    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
-    if (await isOtherOwner(client, owner)) replace(at('container'));
-  },
+  plan: planHolder,
   update: ({ planned }, prior, context) =>
     inTurn(context.client, planned.container, () => change(planned, prior, context)),
   delete: (prior, context) => inTurn(context.client, prior.container, () => deletePath(context, pathOf(prior))),

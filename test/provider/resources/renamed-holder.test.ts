@@ -1,10 +1,10 @@
 // Objects inside a container that an apply renamed before it failed: their states have its former name, and a refresh follows it.
 import { expect, test } from 'vitest';
 import type { Link } from '../../../provider/connection/link.ts';
-import { failure } from '../../../provider/framework/diagnostic.ts';
+import { DiagnosticError, failure } from '../../../provider/framework/diagnostic.ts';
+import { planResource } from '../../../provider/framework/plan-resource.ts';
 import type { AnyProvider, AnyResource } from '../../../provider/framework/provider.ts';
 import { readResource } from '../../../provider/framework/read-resource.ts';
-import type { ValueMap } from '../../../provider/framework/value.ts';
 import { containerDevice } from '../../../provider/resources/container/container-device.ts';
 import { containerExec } from '../../../provider/resources/container/container-exec-resource.ts';
 import { snapshot } from '../../../provider/resources/container/snapshot.ts';
@@ -34,16 +34,19 @@ const client = {
   },
 } as unknown as Link;
 
-async function read(resource: AnyResource<Link>, container: string, born: string): Promise<ValueMap | null> {
-  const explain = (what: string, error: unknown) => [failure(what, String(error))];
-  const deps = { provider: { explain } as unknown as AnyProvider<Link>, resource, client };
-  const empty = Object.fromEntries(Object.keys(resource.attributes).map((name) => [name, null]));
+const explain = (what: string, error: unknown) =>
+  error instanceof DiagnosticError ? error.diagnostics : [failure(what, String(error))];
+
+type Refreshed = Awaited<ReturnType<typeof readResource>>;
+
+async function refresh(kind: AnyResource<Link>, container: string, born: string): Promise<Refreshed> {
+  const provider = { explain } as unknown as AnyProvider<Link>;
+  const empty = Object.fromEntries(Object.keys(kind.attributes).map((name) => [name, null]));
   const state = { ...empty, container, name: 'inside' };
-  const found = await readResource({ ...deps, stopping: new AbortController().signal }, state, {
-    container_created_at: born,
-  });
+  const deps = { provider, resource: kind, client, stopping: new AbortController().signal };
+  const found = await readResource(deps, state, { container_created_at: born });
   expect(found.diagnostics).toEqual([]);
-  return found.state;
+  return found;
 }
 
 test.each([
@@ -51,6 +54,24 @@ test.each([
   ['command', containerExec],
   ['snapshot', snapshot],
 ])('A %s stays in the state when its container got another name, and leaves it with the container', async (_, kind) => {
-  expect(await read(kind, 'old', 'first')).toMatchObject({ container: 'new' });
-  expect(await read(kind, 'old', 'gone')).toBeNull();
+  expect((await refresh(kind, 'old', 'first')).state).toMatchObject({ container: 'new' });
+  expect((await refresh(kind, 'old', 'gone')).state).toBeNull();
+});
+
+/** The errors of a plan for an object in a container of that name. */
+async function plan(kind: AnyResource<Link>, { state, privateData }: Refreshed, container: string): Promise<string[]> {
+  const input = { config: { ...state, container }, prior: state, isImported: false, privateData };
+  const { diagnostics } = await planResource({ resource: kind, client: undefined, explain }, input);
+  return diagnostics.flatMap(({ severity, summary }) => (severity === 'error' ? [summary] : []));
+}
+
+test.each([
+  ['device', containerDevice],
+  ['command', containerExec],
+  ['snapshot', snapshot],
+])('A plan refuses to replace a %s in a container that somebody renamed', async (_, kind) => {
+  const lost = await refresh(kind, 'old', 'first');
+  expect(await plan(kind, lost, 'old')).toEqual(['The container old was renamed to new']);
+  expect(await plan(kind, lost, 'new')).toEqual([]);
+  expect(await plan(kind, await refresh(kind, 'new', 'first'), 'old')).toEqual([]);
 });
