@@ -87,7 +87,6 @@ test('A failure gives the reason and the exit code, and leaves no partial file',
   await refused(['export', c, 'none', file], /backup .*none was not found/);
   expect(existsSync(file)).toBe(false);
   await refused(['create', 'no-such'], /container no-such was not found/);
-  await refused(['create', c, '--optimized'], /driver dir/);
   await refused(['import', join(here, 'no-file')], /Cannot read/);
   writeFileSync(file, 'hello');
   await refused(['import', file], /unknown packing/);
