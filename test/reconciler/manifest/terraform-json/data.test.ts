@@ -47,7 +47,7 @@ beforeAll(async () => {
     ['da', { 'user.tier': 'front' }],
     ['db', {}],
   ] as const)
-    await daemon.call('POST', '/1.0/containers', { name, profiles: ['p'], config, source: { type: 'none' } });
+    await daemon.ok('POST', '/1.0/containers', { name, profiles: ['p'], config, source: { type: 'none' } });
 });
 
 let folder = '';
