@@ -136,12 +136,12 @@ export const linesOf =
     return undefined;
   };
 
-/** For values written on one line of a file. */
 /** Servers and files keep neither NUL nor half of a UTF-16 pair, which becomes another character in UTF-8. */
 export const manyLines: Check = (value) => {
   if (value.includes('\0')) return 'must not contain a NUL character';
   return /\p{Surrogate}/u.test(value) ? 'must not contain half of a surrogate pair' : undefined;
 };
+/** For values written on one line of a file. */
 export const oneLine: Check = (value) =>
   manyLines(value) ?? (/[\n\r]/.test(value) ? 'must be a single line' : undefined);
 
