@@ -28,23 +28,21 @@ export interface ConvergeDeps {
 }
 
 /** Replaces the rules of a network that is up, and remembers by which ACLs. */
-export async function convergeRules({ files, tables }: ConvergeDeps, spec: NetworkSpec): Promise<void> {
+export async function convergeRules(deps: ConvergeDeps, spec: NetworkSpec): Promise<void> {
+  const { files } = deps;
   const record = await files.read(spec.name);
   if (record === undefined || readHwaddr(spec.name) === undefined)
     throw driverErrors.notFound(`network ${spec.name} is not up: its rules cannot be set`);
   const plan = planNetwork(spec);
-  const what = `set the firewall of network ${spec.name}`;
   const change = renderRulesChange(plan);
-  const its = [firewallTable(plan.name)];
-  const whole = () => renderFirewall(plan);
   // The table may lack the chain, or be gone: somebody flushed the rules of the host.
   const isChanged =
     change !== undefined &&
-    (await tables.set(what, its, change, whole).then(
+    (await setFirewall(deps, plan, change).then(
       () => true,
       () => false,
     ));
-  if (!isChanged) await tables.set(what, its, whole());
+  if (!isChanged) await setFirewall(deps, plan, renderFirewall(plan));
   await files.write(spec.name, { ...record, acls: spec.acls ?? [] });
 }
 
@@ -68,7 +66,7 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await files.write(plan.name, record);
   await all([
     setLinks(deps, plan, { current, others, last: before?.external ?? [] }, signal),
-    setFirewall(deps, plan, signal),
+    setFirewall(deps, plan, renderFirewall(plan), signal),
     passDocker(
       plan.name,
       plan.families.some(({ firewall, routing }) => firewall && routing),
@@ -81,9 +79,15 @@ export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: A
   await files.write(plan.name, { ...record, external: plan.external, tunnels, creating: false });
 }
 
-async function setFirewall({ tables }: ConvergeDeps, plan: NetworkPlan, signal?: AbortSignal): Promise<void> {
-  const whole = () => renderFirewall(plan);
-  await tables.set(`set the firewall of network ${plan.name}`, [firewallTable(plan.name)], whole(), whole, signal);
+/** `rules`: those of the whole table, or a change of it. */
+async function setFirewall(
+  { tables }: ConvergeDeps,
+  plan: NetworkPlan,
+  rules: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const what = `set the firewall of network ${plan.name}`;
+  await tables.set(what, [firewallTable(plan.name)], rules, () => renderFirewall(plan), signal);
 }
 
 /** Waits for all, then throws the first error, so that nothing still runs while the caller undoes the changes. */
