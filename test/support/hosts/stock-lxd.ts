@@ -25,7 +25,7 @@ export interface StockLxd {
   // oxlint-disable-next-line typescript/no-explicit-any
   get(path: string): Promise<any>;
   /** Sends, waits for the operation when there is one, and needs success. */
-  ok(method: string, path: string, body?: Sent): Promise<void>;
+  ok(method: string, path: string, body?: Sent, headers?: Record<string, string>): Promise<void>;
   /** Deletes containers, profiles and networks, ends the server, removes its mounts and files. */
   cleanUp(): Promise<void>;
   /** Kills the server and removes its mounts and files, for cluster members, the last of which no longer answer. */
@@ -55,12 +55,12 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
     if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.bytes.toString()}`);
     return answer.metadata;
   };
-  const ok: StockLxd['ok'] = async (method, path, body) => {
-    const answer = await send(method, path, body);
+  const ok: StockLxd['ok'] = async (method, path, body, headers) => {
+    const answer = await send(method, path, body, headers);
     const failed = (what: unknown): Error => new Error(`${method} ${path}: ${JSON.stringify(what)}`);
     if (answer.status === 202) {
-      const ended = (await get(`${String(answer.body.operation)}/wait`)) as { status_code: number };
-      if (ended.status_code !== 200) throw failed(ended);
+      const ended = (await get(`${String(answer.body.operation)}/wait`)) as { status_code: number; err: string };
+      if (ended.status_code !== 200 && !isThere.test(ended.err)) throw failed(ended);
     } else if (answer.status >= 300) throw failed(answer.body);
   };
   const isUp = (): Promise<boolean> =>
@@ -116,6 +116,9 @@ async function sendPatiently(
 }
 
 const busyMs = 30_000;
+
+/** What an upload that is retried meets where the server took the first one although it cut the connection. */
+const isThere = /^Image with same fingerprint already exists$/;
 
 /** The resources on the host that would outlast the server: processes of containers and bridges of networks. */
 async function empty(send: StockLxd['call'], get: StockLxd['get']): Promise<void> {

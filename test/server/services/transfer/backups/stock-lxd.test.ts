@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
 import { busyboxMissing } from '../../../../support/images/busybox-rootfs.ts';
-import { type Answer, makeSeeded, type TestDaemon } from '../../../../support/daemons/daemon.ts';
+import { makeSeeded, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../../../support/hosts/stock-lxd.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
@@ -26,15 +26,6 @@ let lxd: StockLxd;
 let daemon: TestDaemon;
 let fingerprint = '';
 
-async function done(answer: Answer): Promise<void> {
-  if (answer.status === 200 || answer.status === 201) return;
-  if (answer.status !== 202) throw new Error(`${answer.status}: ${answer.bytes.toString()}`);
-  const ended = (await lxd.get(`${String(answer.body.operation)}/wait`)) as { status: string; err: string };
-  if (ended.status !== 'Success') throw new Error(ended.err);
-}
-const lxdDoes = async (method: string, path: string, body?: object): Promise<void> =>
-  done(await lxd.call(method, path, body));
-
 describe.skipIf(missing !== undefined)('a stock LXD', () => {
   beforeAll(async () => {
     folder = tempFolder('gantry-bk-');
@@ -42,11 +33,11 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     daemon = await makeSeeded();
     const image = await buildBusyboxImage(join(folder, 'image'), { busybox: { dhcp: false } });
     ({ fingerprint } = image);
-    await done(await lxd.call('POST', '/1.0/images', readFileSync(image.metadataPath), octets));
+    await lxd.ok('POST', '/1.0/images', readFileSync(image.metadataPath), octets);
     await daemon.ok('POST', '/1.0/images', readFileSync(image.metadataPath), octets);
     for (const pool of pools) {
       const config = pool === 'btrfs' ? { size: '256MiB' } : {};
-      await lxdDoes('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
+      await lxd.ok('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
       const answer = await daemon.call('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
       expect(answer.status).toBeLessThan(300);
     }
@@ -54,7 +45,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
   afterAll(async () => {
     await daemon?.cleanUp();
     for (const pool of pools) {
-      for (const url of (await lxd.get('/1.0/containers')) as string[]) await lxdDoes('DELETE', url);
+      for (const url of (await lxd.get('/1.0/containers')) as string[]) await lxd.ok('DELETE', url);
       await lxd.call('DELETE', `/1.0/storage-pools/bk${pool}`);
     }
     await lxd?.cleanUp();
@@ -73,10 +64,10 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
 
   test.each(forms)('makes a backup on %s (optimized: %s) that becomes a container here', async (pool, optimized) => {
     const name = `from-lxd-${pool}-${String(optimized)}`;
-    await lxdDoes('POST', '/1.0/containers', draft(name, pool));
+    await lxd.ok('POST', '/1.0/containers', draft(name, pool));
     for (const snapshot of ['one', 'two'])
-      await lxdDoes('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
-    await lxdDoes('POST', `/1.0/containers/${name}/backups`, { name: 'b', optimized_storage: optimized });
+      await lxd.ok('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
+    await lxd.ok('POST', `/1.0/containers/${name}/backups`, { name: 'b', optimized_storage: optimized });
     const { bytes } = await lxd.call('GET', `/1.0/containers/${name}/backups/b/export`);
     await daemon.ok('POST', '/1.0/containers', bytes, { ...octets, 'x-svc-pool': `bk${pool}` });
     const made = await daemon.get(`/1.0/containers/${name}?recursion=1`);
@@ -93,7 +84,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     const again = (await daemon.call('GET', `/1.0/containers/${name}/backups/again/export`)).bytes;
     await daemon.ok('POST', '/1.0/containers', again, { ...octets, 'x-svc-name': `${name}-2` });
     await daemon.ok('PUT', `/1.0/containers/${name}-2`, { restore: 'one' });
-    await lxdDoes('DELETE', `/1.0/containers/${name}`);
+    await lxd.ok('DELETE', `/1.0/containers/${name}`);
   });
 
   test.each(forms)('makes a container from a backup on %s (optimized: %s) of this daemon', async (pool, optimized) => {
@@ -104,13 +95,13 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
       await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: snapshot });
     await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'b', optimized_storage: optimized });
     const { bytes } = await daemon.call('GET', `/1.0/containers/${name}/backups/b/export`);
-    await done(await lxd.call('POST', '/1.0/containers', bytes, { ...octets, 'x-lxd-pool': `bk${pool}` }));
+    await lxd.ok('POST', '/1.0/containers', bytes, { ...octets, 'x-lxd-pool': `bk${pool}` });
     const made = await lxd.get(`/1.0/containers/${name}?recursion=1`);
     expect(made).toMatchObject({ name, config: { 'user.a': 'true', 'image.os': 'busybox' } });
     expect(made.snapshots.map((snapshot: { name: string }) => snapshot.name)).toEqual(['one', 'two']);
     const file = await lxd.call('GET', `/1.0/containers/${name}/files?path=/mine`);
     expect(file.bytes.toString()).toBe('one');
-    await lxdDoes('DELETE', `/1.0/containers/${name}`);
+    await lxd.ok('DELETE', `/1.0/containers/${name}`);
   });
 
   const customOf = (pool: string): string => `/1.0/storage-pools/bk${pool}/volumes/custom`;
@@ -120,13 +111,13 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     async (pool, optimized) => {
       const at = customOf(pool);
       const name = `v-${pool}-${String(optimized)}`;
-      await lxdDoes('POST', at, { name, config: { 'user.a': 'true' } });
+      await lxd.ok('POST', at, { name, config: { 'user.a': 'true' } });
       const there = join(lxd.dir, 'storage-pools', `bk${pool}`, 'custom', `default_${name}`);
       const here = join(daemon.dir, 'storage-pools', `bk${pool}`, 'custom', name);
       await writeFile(join(there, 'file'), 'then');
-      await lxdDoes('POST', `${at}/${name}/snapshots`, { name: 'one' });
+      await lxd.ok('POST', `${at}/${name}/snapshots`, { name: 'one' });
       await writeFile(join(there, 'file'), 'now');
-      await lxdDoes('POST', `${at}/${name}/backups`, { name: 'b', optimized_storage: optimized });
+      await lxd.ok('POST', `${at}/${name}/backups`, { name: 'b', optimized_storage: optimized });
       const { bytes } = await lxd.call('GET', `${at}/${name}/backups/b/export`);
       await daemon.ok('POST', at, bytes, octets);
       expect((await daemon.get(`${at}/${name}`)).config).toEqual({ 'user.a': 'true' });
@@ -135,23 +126,23 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
       expect((await stat(here)).mode & 0o777).toBe((await stat(there)).mode & 0o777);
       await daemon.ok('POST', `${at}/${name}/backups`, { name: 'again', optimized_storage: optimized });
       const again = (await daemon.call('GET', `${at}/${name}/backups/again/export`)).bytes;
-      await done(await lxd.call('POST', at, again, { ...octets, 'x-lxd-name': `${name}-2` }));
+      await lxd.ok('POST', at, again, { ...octets, 'x-lxd-name': `${name}-2` });
       expect((await lxd.get(`${at}/${name}-2`)).config).toEqual({ 'user.a': 'true' });
       expect(await readFile(`${there}-2/file`, 'utf8')).toBe('now');
-      await lxdDoes('PUT', `${at}/${name}-2`, { restore: 'one' });
+      await lxd.ok('PUT', `${at}/${name}-2`, { restore: 'one' });
       expect(await readFile(`${there}-2/file`, 'utf8')).toBe('then');
       expect((await daemon.call('PUT', `${at}/${name}`, { restore: 'one' })).status).toBe(200);
       expect(await readFile(join(here, 'file'), 'utf8')).toBe('then');
-      for (const each of [name, `${name}-2`]) await lxdDoes('DELETE', `${at}/${each}`);
+      for (const each of [name, `${name}-2`]) await lxd.ok('DELETE', `${at}/${each}`);
     },
   );
 
   test('makes a backup of a volume of blocks, which is refused here with the reason', async () => {
     const at = customOf('dir');
-    await lxdDoes('POST', at, { name: 'blk', content_type: 'block', config: { size: '1MiB' } });
-    await lxdDoes('POST', `${at}/blk/backups`, { name: 'b' });
+    await lxd.ok('POST', at, { name: 'blk', content_type: 'block', config: { size: '1MiB' } });
+    await lxd.ok('POST', `${at}/blk/backups`, { name: 'b' });
     const { bytes } = await lxd.call('GET', `${at}/blk/backups/b/export`);
-    await lxdDoes('DELETE', `${at}/blk`);
+    await lxd.ok('DELETE', `${at}/blk`);
     const answer = await daemon.call('POST', at, bytes, octets);
     expect([answer.status, answer.bytes.toString()]).toEqual([400, expect.stringMatching(/content_type block/)]);
   });
