@@ -37,10 +37,11 @@ export async function readResource<C>(
 }
 
 /**
- * The same state keeps its version: other resources may have changed other parts of the object, and Terraform counts other private data as a
+ * The same state keeps its version, or none (it came from a list): other resources may have changed other parts of the object, and Terraform counts other private data as a
  * change (plan -refresh-only -detailed-exitcode). A write compares the object where the version is another one.
  */
 function withFormerVersion(read: PrivateData, former: PrivateData): PrivateData {
+  const { [versionKey]: _seen, ...rest } = read;
   const version = former[versionKey];
-  return { ...former, ...read, ...(version === undefined ? {} : { [versionKey]: version }) };
+  return { ...former, ...rest, ...(version === undefined ? {} : { [versionKey]: version }) };
 }

@@ -259,7 +259,7 @@ describe('a state after an apply', () => {
       toy.unreadable = false;
       const found = await server.read('toy_thing', state ?? {}, privateData);
       expect(found).toMatchObject({ state: { name }, diagnostics: [] });
-      expect(found.privateData).toEqual({ etag: 'version of x' });
+      expect(found.privateData).toEqual(name === 'b' ? { etag: 'version of x' } : {});
     }
   });
 
@@ -338,10 +338,11 @@ describe('other calls', () => {
   test('A refresh that finds the same state keeps its version, so that Terraform sees no change', async () => {
     const { toy, server } = await toyWith();
     toy.live.set('a', { note: 'x' });
-    const read = async (note: string, etag: string) =>
-      (await server.read('toy_thing', { ...wanted(note), born: 'now' }, { etag, other: 'kept' })).privateData;
-    expect(await read('x', 'former')).toEqual({ etag: 'former', other: 'kept' });
-    expect(await read('y', 'former')).toEqual({ etag: 'version of x', other: 'kept' });
+    const read = async (note: string, version: object) =>
+      (await server.read('toy_thing', { ...wanted(note), born: 'now' }, { ...version, other: 'kept' })).privateData;
+    expect(await read('x', { etag: 'former' })).toEqual({ etag: 'former', other: 'kept' });
+    expect(await read('x', {})).toEqual({ other: 'kept' });
+    expect(await read('y', { etag: 'former' })).toEqual({ etag: 'version of x', other: 'kept' });
   });
 
   test('A provider without configuration does nothing, and the state stays', async () => {
