@@ -5,12 +5,13 @@ import type { Project } from '../../server/api/project/project.ts';
 import { projectName } from '../../server/api/names.ts';
 import { isNotServed } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
-import { flag, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { flag, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';
+import { isImported } from '../framework/import-mark.ts';
 import { at } from '../framework/path.ts';
-import type { ValueMap } from '../framework/value.ts';
+import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
 import { deletePath, editPath, readPath, segment } from './shared/read-by-path.ts';
-import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './shared/config-maps.ts';
+import { present, readMap, type MapRules } from './shared/config-maps.ts';
 import {
   descriptionAttribute,
   effectiveConfigAttribute,
@@ -20,19 +21,14 @@ import {
 } from './shared/common-attributes.ts';
 import { emptyProject } from './project-contents.ts';
 import { renamePath } from './shared/rename.ts';
-import { differing, keepEtag, performCreate } from './shared/write.ts';
+import { keepEtag, performCreate } from './shared/write.ts';
 import { importByWhole } from './shared/import-ids.ts';
 
 const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
 const attributes = {
   name: nameAttribute('Name of the project.', projectName),
   description: descriptionAttribute,
-  config: textMap({
-    doc: 'Config keys. Default of `features.*`: the values of the server.',
-    default: {},
-    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
-    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
-  }),
+  config: completedConfigAttribute('Config keys. Default of `features.*`: the values of the server.', rules),
   force_destroy: flag({
     doc: 'Whether destroy also deletes its contents: containers, images, profiles, volumes and networks.',
     default: false,
@@ -44,7 +40,8 @@ type Live = Static<typeof Project>;
 const pathOf = (name: string): string => `/1.0/projects/${segment(name)}`;
 const readProject = (live: Live, state: State) => ({
   description: live.description,
-  config: readMap(live.config, state.config, rules),
+  // After an import, all keys: a configuration generated from them must create the same project.
+  config: state.config === null ? present(live.config) : readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
   force_destroy: state.force_destroy ?? false,
 });
@@ -90,13 +87,9 @@ export const project = serverResource({
     }
   },
   async update({ planned }, prior, context) {
-    await editPath<Live, object>(context, `project ${JSON.stringify(prior.name)}`, pathOf(prior.name), {
-      changedSince: (live) => differing(prior, readProject(live, prior), ['description', 'config']),
-      body: (live) => ({
-        description: planned.description ?? '',
-        config: writtenMap(live.config, planned.config, prior.config, rules),
-      }),
-    });
+    // After an import the configured keys are unknown.
+    const change = describedChange({ prior, planned }, rules, readProject, { keeps: isImported(context.privateData) });
+    await editPath<Live, object>(context, `project ${JSON.stringify(prior.name)}`, pathOf(prior.name), change);
     await renamePath(context, pathOf(prior.name), prior, planned);
   },
   async delete(prior, context) {

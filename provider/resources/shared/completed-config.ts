@@ -1,4 +1,4 @@
-// Shared by networks, storage pools and volumes: a description, and a config that the server completes.
+// Shared by networks, projects, storage pools and volumes: a description, and a config that the server completes.
 import { textMap, type TextMap } from '../../framework/attribute.ts';
 import type { ValueMap } from '../../framework/value.ts';
 import { isFulfilled, sameMap, writtenMap, type MapRules } from './config-maps.ts';

@@ -72,6 +72,28 @@ output "address" {
     expect((await terraform.plan()).changes).toBe(true);
   });
 
+  test('A generated project configuration has the features of the project, and one without them plans to nothing', async () => {
+    const config = { 'features.images': 'false', 'user.x': '1' };
+    await daemon.call('POST', '/1.0/projects', { name: 'team', config });
+    const made = await daemon.get('/1.0/projects/team');
+    const block = (keys: string): string =>
+      `resource "gantry_project" "p" {\n  name = "team"\n  config = {${keys}}\n}\n`;
+    const imports = 'import {\n  to = gantry_project.p\n  id = "team"\n}\n';
+    terraform.write(`${imports}${block('"user.x" = "1"')}`);
+    expect((await terraform.plan()).output).toContain('1 to import, 0 to add, 0 to change, 0 to destroy');
+    expect(await generate(imports)).toMatch(/"features.images" *= "false"/);
+    await terraform.settle();
+    await terraform.apply('-replace=gantry_project.p');
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/projects/team')).config).toEqual(made.config);
+    rmSync(join(terraform.dir, 'generated.tf'));
+    terraform.write(block('"user.x" = "2"'));
+    await terraform.forget('gantry_project.p');
+    await terraform.import('gantry_project.p', 'team');
+    await terraform.settle();
+    expect((await daemon.get('/1.0/projects/team')).config).toEqual({ ...made.config, 'user.x': '2' });
+  });
+
   test('A generated configuration of a snapshot without expiry does not mention the year 1', async () => {
     terraform.write(`
 ${fastPool}resource "gantry_container" "c" {
