@@ -23,8 +23,10 @@ export interface FetchResult {
 }
 
 const incoming = 'refs/gantry/incoming';
-/** Max commits whose authors are read. */
-const maxCommits = 200;
+/** Commits that are fetched for their authors at first; few changes have more. */
+const usualDepth = 200;
+/** What git takes as no limit. */
+const wholeDepth = 2_147_483_647;
 
 export class Mirror {
   readonly dir: string;
@@ -85,7 +87,11 @@ export class Mirror {
 
   /** Names and addresses in the commits after `since`; without `since`, only those of the commit. */
   async authors(commit: string, since: string | undefined, signal?: AbortSignal): Promise<readonly string[]> {
-    if (since !== undefined && !this.#isDeep) await this.#deepen(commit, signal);
+    if (since !== undefined && !this.#isDeep) {
+      await this.#deepen(commit, usualDepth, signal);
+      // More commits come, or the history was rewritten: no author may stay unknown.
+      if (!(await this.isAncestor(since, commit, signal))) await this.#deepen(commit, wholeDepth, signal);
+    }
     const isThere = since !== undefined && (await this.has(since, signal));
     const come = await this.#people(
       isThere ? [`${since}..${commit}`] : since === undefined ? ['-1', commit] : [commit],
@@ -96,13 +102,12 @@ export class Mirror {
 
   async #people(which: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> {
     const format = '--format=%an%x00%ae%x00%cn%x00%ce';
-    const args = ['-c', 'log.showSignature=false', 'log', `-${maxCommits}`, format, ...which, '--'];
-    const { stdout } = await this.git({ args, maxBytes: 1024 * 1024 }, signal);
+    const { stdout } = await this.git({ args: ['-c', 'log.showSignature=false', 'log', format, ...which, '--'] }, signal);
     return [...new Set(stdout.toString('utf8').split(/[\0\n]/))].filter((word) => word !== '');
   }
 
-  #deepen(commit: string, signal: AbortSignal | undefined): Promise<void> {
-    return this.#fetchBounded([`--depth=${maxCommits}`], commit, commit.slice(0, 12), signal);
+  #deepen(commit: string, depth: number, signal: AbortSignal | undefined): Promise<void> {
+    return this.#fetchBounded([`--depth=${depth}`], commit, commit.slice(0, 12), signal);
   }
 
   /** Whether `older` is `newer` or one of its ancestors. */

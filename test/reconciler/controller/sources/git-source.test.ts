@@ -259,6 +259,17 @@ describe('hostile repositories', () => {
     expect(await source({}, 'large').authors?.(last, first)).toHaveLength(2);
   });
 
+  test.each(['any', 'linear'] as const)('authors of all new commits are known, however many (%s)', async (history) => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    const followed = source({ history }, history);
+    await followed.check();
+    repository.gitWith({ GIT_AUTHOR_NAME: 'Eve' }, 'commit', '-q', '--allow-empty', '-m', 'hidden');
+    repository.git('-c', 'alias.many=!for i in $(seq 210); do git commit -q --allow-empty -m more; done', 'many');
+    repository.push();
+    const { revision } = await followed.check();
+    expect(await followed.authors?.(revision, first)).toContain('Eve');
+  });
+
   test('hostile repositories that unfold to a billion files are refused quickly', async () => {
     const names = Array.from({ length: 32 }, (_, at) => `n${String(at).padStart(2, '0')}`);
     const blob = repository.writeObject('blob', Buffer.from('x'));
