@@ -1,6 +1,7 @@
 // The bare repository of a source: lists references, fetches one, describes a commit.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { printable } from '../../../core/text/terminal-text.ts';
 import { DamagedCopyError, SourceError, sourceErrors } from '../source.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import type { GitReference, ReferenceRule, readListing } from './choose-reference.ts';
@@ -102,7 +103,10 @@ export class Mirror {
 
   async #people(which: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> {
     const format = '--format=%an%x00%ae%x00%cn%x00%ce';
-    const { stdout } = await this.git({ args: ['-c', 'log.showSignature=false', 'log', format, ...which, '--'] }, signal);
+    const { stdout } = await this.git(
+      { args: ['-c', 'log.showSignature=false', 'log', format, ...which, '--'] },
+      signal,
+    );
     return [...new Set(stdout.toString('utf8').split(/[\0\n]/))].filter((word) => word !== '');
   }
 
@@ -176,5 +180,5 @@ export async function sizeOf(folder: string): Promise<number> {
   return sum;
 }
 
-// eslint-disable-next-line no-control-regex
-const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
+/** Foreign text cannot steer a terminal, nor reorder what stands beside it on the page. */
+const plain = (text: string): string => printable(text).trim();

@@ -259,6 +259,20 @@ describe('hostile repositories', () => {
     expect(await source({}, 'large').authors?.(last, first)).toHaveLength(2);
   });
 
+  test('directions and controls in the author or subject of a commit are visible', async () => {
+    repository.gitWith(
+      { GIT_AUTHOR_NAME: 'Eve\u202E' },
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      '\u2066ab\u001b[31m\u009b1m',
+    );
+    repository.push();
+    const { who, message } = await source().check();
+    expect([who, message]).toEqual([String.raw`Eve\u202e`, String.raw`\u2066ab\u001b[31m\u009b1m`]);
+  });
+
   test.each(['any', 'linear'] as const)('authors of all new commits are known, however many (%s)', async (history) => {
     const first = repository.commit({ 'a.yaml': '1' });
     const followed = source({ history }, history);
