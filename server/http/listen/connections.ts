@@ -5,6 +5,7 @@ import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { endGraceMs } from '../../lib/end-soon.ts';
 import type { Log } from '../../lib/log.ts';
+import { networkOf } from '../../lib/shared/attempts.ts';
 import { isForWebsocket } from './other-upgrades.ts';
 
 export interface ConnectionLimits {
@@ -41,20 +42,21 @@ export class Connections {
 
   /** False: there are too many already. Call `ended` once when the connection has ended. */
   take(address: string): { readonly ended: () => void } | undefined {
-    const own = this.#byAddress.get(address) ?? 0;
+    const network = networkOf(address);
+    const own = this.#byAddress.get(network) ?? 0;
     const { inAll, perAddress } = this.#limits;
     if (own >= perAddress || this.#inAll >= inAll) {
       this.#warnFull(own >= perAddress ? `${address} has ${own} connections` : `there are ${this.#inAll} connections`);
       return undefined;
     }
     this.#inAll += 1;
-    this.#byAddress.set(address, own + 1);
+    this.#byAddress.set(network, own + 1);
     return {
       ended: () => {
         this.#inAll -= 1;
-        const left = (this.#byAddress.get(address) ?? 1) - 1;
-        if (left > 0) this.#byAddress.set(address, left);
-        else this.#byAddress.delete(address);
+        const left = (this.#byAddress.get(network) ?? 1) - 1;
+        if (left > 0) this.#byAddress.set(network, left);
+        else this.#byAddress.delete(network);
       },
     };
   }

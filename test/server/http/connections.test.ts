@@ -35,6 +35,16 @@ describe('the limits', () => {
     expect(connections.take('10.0.0.3')).toBeDefined();
   });
 
+  test('count all addresses of an IPv6 network as one', () => {
+    const connections = new Connections({ inAll: 8, perAddress: 2 }, silentLog);
+    const first = connections.take('2001:db8::1');
+    connections.take('2001:db8::2');
+    expect(connections.take('2001:db8:0:0:ffff::3')).toBeUndefined();
+    expect(connections.take('2001:db8:0:1::1')).toBeDefined();
+    first?.ended();
+    expect(connections.take('2001:db8::3')).toBeDefined();
+  });
+
   test('refuse a connection over the network at once, and accept one again when another has ended', async () => {
     const server = createServer((_request, response) => response.end('hello'));
     const cut = watchConnections(server, new Connections({ inAll: 8, perAddress: 2 }, silentLog));
