@@ -7,6 +7,7 @@ import { answerError } from '../answer.ts';
 import { admitBearer, userToForward } from '../caller-identity.ts';
 import { forward } from '../forward.ts';
 import { goneSignal } from '../handler-context.ts';
+import { limitArrival } from '../linger.ts';
 import { traceRequest } from '../trace-request.ts';
 import { admit, identify, type AdmittedRequest, type Exchange } from './admit.ts';
 import type { AppDeps } from './app-deps.ts';
@@ -27,6 +28,7 @@ export async function serve(deps: AppDeps, exchange: Exchange): Promise<FastifyR
     if (checked !== undefined) await checked;
     const identity = identify(deps, exchange, project);
     mayKnowProjects = identity.caller.class === 'trusted';
+    if (!isTrustedCaller(identity.caller)) limitArrival(request.raw);
     const admitted = admit(deps, { ...exchange, identity, project, query });
     // Untrusted callers add nothing to traces.
     const isTraced = isTrustedCaller(identity.caller) && endpoint.traced !== false;

@@ -1,7 +1,8 @@
 // Requests that are unusual and correct are answered as any other; those that break HTTP are answered with the envelope of errors.
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
 
 const daemon = await seededDaemon({ https: '127.0.0.1:0' });
@@ -91,3 +92,13 @@ test.each(['GET /1.0/nothing', 'DELETE /1.0/profiles', 'HEAD /1.0/nothing'])(
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/40[04]$/), 'HTTP/1.1 200']);
   },
 );
+
+test('a stranger who sends a body slowly loses the connection', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const socket = remote().on('error', () => {});
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{');
+  await once(socket, 'data');
+  vi.advanceTimersByTime(30_000);
+  await once(socket, 'close');
+});
