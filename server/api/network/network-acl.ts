@@ -57,6 +57,9 @@ export const plainMember = (member: string, value: string): string =>
         .map((part) => part.trim())
         .join(',');
 
+/** The free part of a key, the only kind of key; undefined if it is none. */
+export const freeKey = (key: string): string | undefined => /^user\.(.*)/s.exec(key)?.[1];
+
 /** The stored form: plain members, without empty ones. */
 export const plainRule = (rule: NetworkAclRule): NetworkAclRule =>
   Object.fromEntries(

@@ -3,6 +3,7 @@ import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import { parseCidr, parseIp, parseIpRange, firstOf, lastOf, type IpFamily, type IpRange } from '../text/ip.ts';
 import { shown } from '../text/value-checks.ts';
 import {
+  freeKey,
   aclActions,
   aclDirections,
   aclProtocols,
@@ -20,7 +21,7 @@ const longestValue = 8192;
 export function validateNetworkAcl(acl: Pick<NetworkAcl, 'config' | 'egress' | 'ingress'>): readonly Problem[] {
   const problems: Problem[] = [...countProblems('config', acl.config)];
   for (const key of Object.keys(acl.config)) {
-    if (!key.startsWith('user.'))
+    if (freeKey(key) === undefined)
       problems.push({ path: `config.${key}`, message: `${key}: unknown key; free keys start with user.` });
   }
   for (const direction of aclDirections) {

@@ -241,6 +241,14 @@ export const volumeConfigKeys = {
   'volatile.idmap.next': key('text', every, 'Id map at the next start.', { computed: true, changeable: every }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
+/** Undefined for an unknown key; `user.*` is free. */
+const finderIn =
+  (table: object) =>
+  (name: string): true | undefined =>
+    /^user\../.test(name) || Object.hasOwn(table, name) || undefined;
+export const findPoolConfigKey = finderIn(poolConfigKeys);
+export const findVolumeConfigKey = finderIn(volumeConfigKeys);
+
 /** The config without volume keys that only other drivers have. */
 export function keysOf(driver: PoolDriver, config: StorageConfig): Record<string, string> {
   const table: Readonly<Record<string, StorageConfigKey>> = volumeConfigKeys;

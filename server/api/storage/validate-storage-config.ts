@@ -47,8 +47,9 @@ function validateConfig(
     if (problems.length >= maxProblems) break;
     const value = config[name] ?? '';
     const before = old?.[name] ?? '';
-    if (old !== undefined && value === before) continue;
-    const message = brokenRule(Object.hasOwn(table, name) ? table[name] : undefined, name, owner, driver, value, old);
+    const fact = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (old !== undefined && value === before && (fact !== undefined || Object.hasOwn(old, name))) continue;
+    const message = brokenRule(fact, name, owner, driver, value, old);
     if (message !== undefined) problems.push({ path: `config.${name}`, message });
   }
   return problems;
@@ -63,7 +64,9 @@ function brokenRule(
   old: StorageConfig | undefined,
 ): string | undefined {
   if (/^user\..+/.test(name)) return undefined;
-  if (fact === undefined) return value === '' ? undefined : `is not a config key of ${owner}`;
+  // Only a stored key can be removed.
+  if (fact === undefined)
+    return value === '' && Object.hasOwn(old ?? {}, name) ? undefined : `is not a config key of ${owner}`;
   if (!fact.drivers.includes(driver)) {
     if (value === '') return undefined;
     const others = `it is one of ${fact.drivers.join(', ')}`;

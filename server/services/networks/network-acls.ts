@@ -1,7 +1,7 @@
 // Network ACLs: the use cases of the API. A change updates the networks of this host that use the ACL; each member of a cluster follows.
 import { isDeepStrictEqual } from 'node:util';
 import { networkAclName } from '../../api/names.ts';
-import { plainRule } from '../../api/network/network-acl.ts';
+import { freeKey, plainRule } from '../../api/network/network-acl.ts';
 import type { NetworkAcl, NetworkAclCreate, NetworkAclPut, NetworkAclRule } from '../../api/network/network-acl.ts';
 import { validateNetworkAcl } from '../../api/network/validate-network-acl.ts';
 import { errors, mustFind, checkName } from '../../api/errors.ts';
@@ -64,7 +64,7 @@ export class NetworkAcls {
     return this.#change(caller, name, ifMatch, (document) => ({
       ...document,
       description: body.description ?? document.description,
-      config: mergeConfig(document.config, body.config),
+      config: mergeConfig(document.config, body.config, freeKey),
       ingress: (body.ingress ?? document.ingress).map(plainRule),
       egress: (body.egress ?? document.egress).map(plainRule),
     }));
@@ -197,7 +197,7 @@ const rulesOf = (rules: readonly NetworkAclRule[] | null | undefined): readonly 
 const replaced = ({ description = '', config, ingress, egress }: NetworkAclPut): NetworkAclDocument => ({
   v: 1,
   description,
-  config: replaceConfig(config),
+  config: replaceConfig(config, freeKey),
   ingress: rulesOf(ingress),
   egress: rulesOf(egress),
 });

@@ -4,6 +4,7 @@ import { networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
 import { errors, mustFind, checkName } from '../../api/errors.ts';
+import { findNetworkConfigKey } from '../../api/network/network-config.ts';
 import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkState } from '../../drivers/network/driver.ts';
@@ -80,7 +81,7 @@ export class Networks {
         { path: 'type', message: `only bridge networks can be created, is ${JSON.stringify(type)}` },
       ]);
     }
-    const sent = replaceConfig(body.config);
+    const sent = replaceConfig(body.config, findNetworkConfigKey);
     this.#check(name, sent);
     await this.#deps.locks.run(networkLock(name), async () => {
       await this.#refuseTaken(name);
@@ -99,11 +100,11 @@ export class Networks {
   }
 
   put(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body));
+    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body, findNetworkConfigKey));
   }
 
   patch(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body, findNetworkConfigKey));
   }
 
   async rename(caller: Caller, name: string, to: string): Promise<void> {

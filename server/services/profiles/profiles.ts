@@ -3,7 +3,7 @@ import { refuseUnmountable } from '../containers/devices/block-sources.ts';
 import { profileName } from '../../api/names.ts';
 import { containerUrl, plainName, profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
-import { validateContainerConfig } from '../../api/container/container-config.ts';
+import { containerConfigKey, validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors, mustFind, checkName } from '../../api/errors.ts';
@@ -82,7 +82,7 @@ export class Profiles {
     const document: ProfileDocument = {
       v: 1,
       description: body.description ?? '',
-      config: replaceConfig(body.config),
+      config: replaceConfig(body.config, containerConfigKey),
       devices: replaceDevices(body.devices),
     };
     checkProfile(name, document);
@@ -97,10 +97,10 @@ export class Profiles {
 
   async put(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
     await this.#checkDevices(name, body);
-    return this.#change(caller, name, ifMatch, () => ({
+    return this.#change(caller, name, ifMatch, (document) => ({
       v: 1,
       description: body.description ?? '',
-      config: replaceConfig(body.config),
+      config: replaceConfig(body.config, containerConfigKey, document.config),
       devices: replaceDevices(body.devices),
     }));
   }
@@ -110,7 +110,7 @@ export class Profiles {
     return this.#change(caller, name, ifMatch, (document) => ({
       v: 1,
       description: body.description ?? document.description,
-      config: mergeConfig(document.config, body.config),
+      config: mergeConfig(document.config, body.config, containerConfigKey),
       devices: mergeDevices(document.devices, body.devices),
     }));
   }

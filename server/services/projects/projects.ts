@@ -3,6 +3,7 @@ import { errors, mustFind } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
+import { findProjectConfigKey } from '../../api/project/project-config.ts';
 import { defaultProject, projectUrl, qualifiedName } from '../../api/project/project-names.ts';
 import type { Project, ProjectCreate, ProjectPut, ProjectState } from '../../api/project/project.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
@@ -65,7 +66,7 @@ export class Projects {
   async create(caller: Caller, body: ProjectCreate): Promise<void> {
     const { records } = this.#deps;
     const { name } = body;
-    const config = withDefaults(replaceConfig(body.config));
+    const config = withDefaults(replaceConfig(body.config, findProjectConfigKey));
     const rule = projectName(name);
     const problems: readonly Problem[] = [
       ...(rule === undefined ? [] : [{ path: 'name', message: rule }]),
@@ -82,11 +83,11 @@ export class Projects {
   }
 
   put(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body));
+    return this.#change(caller, name, ifMatch, (document) => putDescribed(document, body, findProjectConfigKey));
   }
 
   patch(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body, findProjectConfigKey));
   }
 
   /** Renames everything in it, too. */

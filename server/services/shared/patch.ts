@@ -2,14 +2,26 @@
 import { deviceSchema } from '../../api/devices/index.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 
-/** Replaces everything; an empty value omits the key. */
-export function replaceConfig(sent: ConfigMap | null | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(sent ?? {}).filter(([, value]) => value !== ''));
+/** The fact of a key; undefined if no such key exists. */
+type FindKey = (key: string) => unknown;
+
+/** Replaces everything; an empty value omits the key. An unknown one stays, for the check to refuse as on LXD, unless it is stored. */
+export function replaceConfig(
+  sent: ConfigMap | null | undefined,
+  find: FindKey = () => true,
+  current: ConfigMap = {},
+): Record<string, string> {
+  const isUnknown = (key: string): boolean => !Object.hasOwn(current, key) && find(key) === undefined;
+  return Object.fromEntries(Object.entries(sent ?? {}).filter(([key, value]) => value !== '' || isUnknown(key)));
 }
 
 /** Key by key; an empty value removes the key. */
-export function mergeConfig(current: ConfigMap, sent: ConfigMap | null | undefined): Record<string, string> {
-  return replaceConfig({ ...current, ...sent });
+export function mergeConfig(
+  current: ConfigMap,
+  sent: ConfigMap | null | undefined,
+  find?: FindKey,
+): Record<string, string> {
+  return replaceConfig({ ...current, ...sent }, find, current);
 }
 
 /** Replaces everything; an empty value omits the property. An unknown one stays, for the check to refuse as on LXD. */
@@ -37,15 +49,15 @@ interface Described {
 type DescribedBody = { readonly [K in keyof Described]?: Described[K] | null };
 
 /** The document after a PUT of what most objects have. */
-export const putDescribed = <D extends Described>(document: D, body: DescribedBody): D => ({
+export const putDescribed = <D extends Described>(document: D, body: DescribedBody, find: FindKey): D => ({
   ...document,
-  config: replaceConfig(body.config),
+  config: replaceConfig(body.config, find, document.config),
   description: body.description ?? '',
 });
 
 /** The document after a PATCH of what most objects have. */
-export const patchDescribed = <D extends Described>(document: D, body: DescribedBody): D => ({
+export const patchDescribed = <D extends Described>(document: D, body: DescribedBody, find: FindKey): D => ({
   ...document,
-  config: mergeConfig(document.config, body.config),
+  config: mergeConfig(document.config, body.config, find),
   description: body.description ?? document.description,
 });

@@ -7,6 +7,7 @@ import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/s
 import { errors, checkName } from '../../api/errors.ts';
 import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
+import { findPoolConfigKey } from '../../api/storage/storage-config.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { validatePoolConfig } from '../../api/storage/validate-storage-config.ts';
 import { errorText } from '../../lib/shared/reason.ts';
@@ -51,7 +52,7 @@ export class StoragePools {
     const { name } = body;
     checkName('storage pool', name, poolName);
     const driver = this.#deps.pools.driver(body.driver);
-    const sent = withServerSettings(this.#deps.records, body.driver, replaceConfig(body.config));
+    const sent = withServerSettings(this.#deps.records, body.driver, replaceConfig(body.config, findPoolConfigKey));
     const problems = validatePoolConfig(body.driver, sent);
     if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
     // One at a time: two concurrent new pools in one place would not detect each other.
@@ -75,13 +76,13 @@ export class StoragePools {
   put(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
     return this.#change(caller, name, ifMatch, (document) => ({
       ...document,
-      config: withId(replaceConfig(body.config), document.config),
+      config: withId(replaceConfig(body.config, findPoolConfigKey, document.config), document.config),
       description: body.description ?? '',
     }));
   }
 
   patch(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body));
+    return this.#change(caller, name, ifMatch, (document) => patchDescribed(document, body, findPoolConfigKey));
   }
 
   async delete(caller: Caller, name: string): Promise<void> {

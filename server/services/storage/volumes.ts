@@ -4,7 +4,7 @@ import { errors, checkName } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { withPoolDefaults } from '../../api/storage/storage-config.ts';
+import { findVolumeConfigKey, withPoolDefaults } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
@@ -85,7 +85,7 @@ export class Volumes {
     if ((body.source?.type || 'copy') !== 'copy')
       throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
     if (sourceName === '') {
-      const config = checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config));
+      const config = checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config, findVolumeConfigKey));
       const document = this.#draft(volume.pool, config, body.description ?? '');
       const params: CreateVolumeParams = { volume, document, source: { kind: 'empty' } };
       await this.#createNow(caller, { volume, params: () => params }, never);
@@ -109,7 +109,10 @@ export class Volumes {
     }
     return this.#change(caller, volume, ifMatch, (document) => {
       const kept = Object.entries(document.config).filter(([key]) => isServerKey(key));
-      const config = { ...Object.fromEntries(kept), ...replaceConfig(body.config) };
+      const config = {
+        ...Object.fromEntries(kept),
+        ...replaceConfig(body.config, findVolumeConfigKey, document.config),
+      };
       return { ...document, config, description: body.description ?? '' };
     });
   }
@@ -123,7 +126,9 @@ export class Volumes {
     ifMatch?: string,
   ): Promise<void> {
     if ((body.restore ?? '') !== '') throw errors.badRequest('restore is only possible with PUT');
-    return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) => patchDescribed(document, body));
+    return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) =>
+      patchDescribed(document, body, findVolumeConfigKey),
+    );
   }
 
   async delete(caller: Caller, pool: string, type: string, name: string): Promise<void> {

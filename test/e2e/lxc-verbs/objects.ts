@@ -108,6 +108,8 @@ function sharedProofs(kind: Kind): readonly (readonly [verb: string, proof: Proo
     unset: async ({ lxc }, made) => {
       await lxc(...of('unset', made.name, 'user.a'));
       expect((await made.read()).config).not.toHaveProperty(['user.a']);
+      const unknown = await lxc.run(of('unset', made.name, 'no.such'));
+      expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no.such') });
     },
     edit: async (world, made) => {
       await edited(world, of('show', made.name), of('edit', made.name), described);

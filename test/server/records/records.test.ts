@@ -154,6 +154,12 @@ describe('PUT and PATCH of maps', () => {
     expect(mergeConfig({ a: '1' }, undefined)).toEqual({ a: '1' });
   });
 
+  test('an unknown key without a value stays for the check, unless it is stored', () => {
+    const find = (key: string): unknown => (key === 'a' ? {} : undefined);
+    expect(replaceConfig({ a: '', b: '', c: '' }, find, { c: '1' })).toEqual({ b: '' });
+    expect(mergeConfig({ c: '1' }, { a: '', b: '', c: '' }, find)).toEqual({ b: '' });
+  });
+
   test('devices are replaced as a whole, and removed by an empty map', () => {
     const now = { a: { type: 'nic', mtu: '1' }, b: { type: 'none' } };
     expect(mergeDevices(now, { a: { type: 'nic' }, b: {} })).toEqual({ a: { type: 'nic' } });

@@ -51,6 +51,7 @@ describe('creating a profile', () => {
     [{ config: { 'limits.memory': 'lots' } }, ['config.limits.memory']],
     [{ config: { 'user.n': 7 } }, ['config.user.n']],
     [{ config: [] }, ['config']],
+    [{ config: { 'no.such': '' } }, ['config.no.such']],
     [{ devices: { a: { type: 'fish' } } }, ['devices.a.type']],
     [{ devices: { a: { type: 'none', path: '/x' } } }, ['devices.a.path']],
     [{ devices: { a: { type: 'none', path: '' } } }, ['devices.a.path']],

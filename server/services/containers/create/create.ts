@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ContainerCreate, ContainerSource } from '../../../api/container/container.ts';
 import { type ConfigMap, never } from '../../../api/schema/common-schemas.ts';
+import { containerConfigKey } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
 import { applyInstanceType } from '../../../api/container/instance-type.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -233,7 +234,7 @@ function ownHardware(
 
 /** The config sent, over the limits of the instance type. */
 function sizedConfig(body: ContainerCreate): Record<string, string> {
-  const sent = replaceConfig(body.config);
+  const sent = replaceConfig(body.config, containerConfigKey);
   if (body.instance_type === undefined || body.instance_type === '') return sent;
   const sized = applyInstanceType(body.instance_type, sent);
   if (typeof sized === 'string') throw errors.invalid('container', [{ path: 'instance_type', message: sized }]);

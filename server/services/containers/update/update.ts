@@ -1,6 +1,6 @@
 // Changes a container's own settings by PUT and PATCH, and applies them to a running one.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { effectOfContainerKey, isVolatile } from '../../../api/container/container-config.ts';
+import { containerConfigKey, effectOfContainerKey, isVolatile } from '../../../api/container/container-config.ts';
 import type { ContainerPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -219,7 +219,7 @@ function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, b
     // A missing or unknown architecture keeps the container's own: its files cannot change theirs.
     architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
     profiles: body.profiles ?? [],
-    config: withoutOthersAddresses(deps, name, replaceConfig(body.config)),
+    config: withoutOthersAddresses(deps, name, replaceConfig(body.config, containerConfigKey, document.config)),
     devices: replaceDevices(body.devices),
     ephemeral: body.ephemeral ?? false,
     description: body.description ?? '',
@@ -242,7 +242,7 @@ function merged(deps: UpdateDeps, name: string, document: ContainerDocument, bod
     ...document,
     architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
     profiles: body.profiles ?? document.profiles,
-    config: mergeConfig(document.config, body.config),
+    config: mergeConfig(document.config, body.config, containerConfigKey),
     devices: mergeDevices(document.devices, body.devices),
     ephemeral: body.ephemeral ?? document.ephemeral,
     description: body.description ?? document.description,
