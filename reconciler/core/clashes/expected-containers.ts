@@ -4,9 +4,18 @@ import { resolveDevice, type DeviceConfig } from '../../../server/api/devices/in
 import { addressOf, type Address, type Document, type Json, type JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
+import { allows } from '../diff/policy.ts';
 import { scopesOf, type Scopes } from '../live/project-scope.ts';
 
 type Devices = Readonly<Record<string, DeviceConfig>>;
+
+/** The devices that an object gives to a container. */
+export interface DeviceLayer {
+  /** The name of a profile; absent for the container. */
+  readonly profile?: string;
+  /** Those that it will have in any case. One that only the server has is empty: the plan may remove it. */
+  readonly sure: Devices;
+}
 
 export interface ExpectedContainer {
   readonly address: Address;
@@ -15,6 +24,8 @@ export interface ExpectedContainer {
   /** True when it will run. */
   readonly runs: boolean;
   readonly devices: Devices;
+  /** The later covers the earlier. Absent: none is declared, or all devices are those of one profile. */
+  readonly layers?: readonly DeviceLayer[];
   /** True when all of its profiles are declared or on the server. */
   readonly isKnown: boolean;
 }
@@ -46,11 +57,17 @@ function expectedOf(document: Document, observed: Observed, profiles: ExpectedPr
   const own = devicesAfter(live, document.values['devices']);
   const [only] = layers;
   // Most containers have one profile and no devices of their own.
+  // An unknown profile may hide devices of those before it.
+  const profileLayers = (): DeviceLayer[] =>
+    names
+      .slice(layers.lastIndexOf(undefined) + 1)
+      .map((profile) => ({ profile, sure: profiles.sureOf(profile, document.project) }));
   const isOnly = layers.length === 1 && own === noDevices;
   return {
     address: document.address,
     document,
     runs: (document.state ?? 'running') === 'running',
+    ...(isOnly ? {} : { layers: [...profileLayers(), { sure: sureDevices(live, document) }] }),
     devices: isOnly ? (only ?? noDevices) : (Object.assign({}, ...layers, own) as Devices),
     isKnown: layers.every((layer) => layer !== undefined),
   };
@@ -68,6 +85,12 @@ class ExpectedProfiles {
     this.#scopes = scopesOf(observed, objects);
   }
 
+  sureOf(name: string, project: string | undefined): Devices {
+    const key = this.#scopes.keyOf('profile', name, project);
+    const live = this.#observed.profiles.get(key)?.object as JsonObject | undefined;
+    return sureDevices(live, this.#declared.get(key));
+  }
+
   /** Undefined when the profile is neither declared nor on the server. */
   devicesOf(name: string, project: string | undefined): Devices | undefined {
     const key = this.#scopes.keyOf('profile', name, project);
@@ -82,6 +105,17 @@ class ExpectedProfiles {
 }
 
 const noDevices: Devices = {};
+
+function sureDevices(live: JsonObject | undefined, document: Document | undefined): Devices {
+  const written = document?.values['devices'];
+  const mayDiffer = document !== undefined && live !== undefined && mayStay(document);
+  const isSure = (name: string): boolean => document === undefined || (!mayDiffer && isMap(mapOf(written)[name]));
+  const after = Object.entries(devicesAfter(live, written));
+  return Object.fromEntries(after.map(([name, device]) => [name, isSure(name) ? device : {}]));
+}
+
+/** Whether differences of the object may stay. */
+const mayStay = ({ manage }: Document): boolean => !allows(manage, 'update') || manage.ignore.length > 0;
 
 /** Merges property by property; null removes. */
 function devicesAfter(live: JsonObject | undefined, written: Json | undefined): Devices {

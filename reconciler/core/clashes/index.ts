@@ -7,6 +7,7 @@ import type { Observed } from '../documents/observed.ts';
 import { containerClashes } from './containers.ts';
 import { declaredContainers, expectedContainers, type ExpectedContainer } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
+import { sharedPaths } from './shared-paths.ts';
 import { strayAddresses } from './static-addresses.ts';
 import { rawLxcProblems } from '../../../server/api/container/raw-lxc.ts';
 
@@ -16,6 +17,7 @@ export function clashes(objects: readonly Document[], observed: Observed): reado
   return [
     ...overlappingSubnets(objects, observed),
     ...containerClashes(containers),
+    ...sharedPaths(containers, observed),
     ...strayAddresses(containers, objects, observed),
     ...refusedValues(objects, observed),
   ];

@@ -108,24 +108,32 @@ const rootDisks = (devices: Devices): string[] =>
     .filter((name) => isRoot(devices[name] ?? {}))
     .toSorted();
 
+interface SharedPath {
+  readonly name: string;
+  readonly owner: string;
+  readonly place: string;
+}
+
 /** Disks with the same mount path, `/` included: each but the first by name, with the first. */
-export function sharedPaths(devices: Devices): Problem[] {
+export function disksOnOnePath(devices: Devices): readonly SharedPath[] {
   const owners = new Map<string, string>();
-  const problems: Problem[] = [];
+  const found: SharedPath[] = [];
   for (const name of Object.keys(devices).toSorted()) {
     const { type, path = '' } = devices[name] ?? {};
     if (type !== 'disk' || path === '' || is.judge(is.mountPath, path, 'word') !== undefined) continue;
     const place = is.canonicalPath(path);
     const owner = owners.get(place);
     if (owner === undefined) owners.set(place, name);
-    else if (place === '/')
-      problems.push(
-        problem(`devices.${name}.path`, `is / like that of ${owner}: a container has exactly one root disk`),
-      );
-    else problems.push(problem(`devices.${name}.path`, `is ${place} like that of ${owner}`));
+    else found.push({ name, owner, place });
   }
-  return problems;
+  return found;
 }
+
+export const sharedPaths = (devices: Devices): Problem[] =>
+  disksOnOnePath(devices).map(({ name, owner, place }) => {
+    const why = place === '/' ? ': a container has exactly one root disk' : '';
+    return problem(`devices.${name}.path`, `is ${place} like that of ${owner}${why}`);
+  });
 
 function rootRules(device: DeviceConfig): Problem[] {
   const problems: Problem[] = [];

@@ -14,7 +14,7 @@ import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
 
 export type { DeviceConfig, DeviceEffect, DeviceHome, Devices, DeviceSchema } from './device-schema.ts';
-export { isDisk, isRequired, isRoot, mountOf, rootDisk, sharedPaths, type Mount } from './disk.ts';
+export { disksOnOnePath, isDisk, isRequired, isRoot, mountOf, rootDisk, sharedPaths, type Mount } from './disk.ts';
 export { fileSystemOptions, flagsOf, type MountFlag } from './mount-flags.ts';
 export { hasOwnHwaddr, isLayer3, isNic } from './nic.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';

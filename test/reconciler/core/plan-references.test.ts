@@ -115,6 +115,29 @@ describe('references', () => {
     expect([codes(there), there.steps.map(({ action }) => action)]).toEqual([[], ['update']]);
   });
 
+  test('two disks at one path from profiles and the container are refused, unless the plan may remove one', () => {
+    const disk = (path: string) => ({ type: 'disk', source: '/srv', path });
+    const profile = (name: string, devices: JsonObject) => document('profile', name, { devices });
+    const container = (profiles: readonly string[], devices: JsonObject = {}) =>
+      document('container', 'c', { source: { type: 'none' }, profiles, devices });
+    const refused = (documents: readonly Document[], observed: Observed = host) =>
+      plan(documents, observed).diagnostics.map(({ severity, code, path, message }) => [severity, code, path, message]);
+    const [a, b] = [profile('a', { one: disk('/d') }), profile('b', { two: disk('/d/') })];
+    const expected = (own: string) => [
+      'error',
+      'path-taken',
+      'devices.two.path',
+      `container/c would have two disks at /d: the device one of its profile a and ${own}`,
+    ];
+    const all = ['default', 'a', 'b'];
+    expect(refused([a, b, container(all)])).toEqual([expected('the device two of its profile b')]);
+    expect(validateDocuments([a, b, container(all)]).map(({ code }) => code)).toContain('path-taken');
+    expect(refused([a, container(['default', 'a'], { two: disk('/d') })])).toEqual([expected('its own device two')]);
+    expect(refused([a, b, container(all, { one: { type: 'none' } })])).toEqual([]);
+    const live = withContainers(liveContainer('c', { devices: { two: disk('/d') }, profiles: ['default', 'a'] }));
+    expect(refused([a, container(['default', 'a'])], live)).toEqual([]);
+  });
+
   test('overlapping subnets, and addresses and ports that two containers claim, are warnings with both names', () => {
     const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
     const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
