@@ -8,7 +8,7 @@ import type { RequestedChange, Gate } from './access/gate.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { Refusal, toRefusal } from './refusal.ts';
-import { readBytes } from './request-bytes.ts';
+import { readBytes, type BodyLimit } from './request-bytes.ts';
 import { readBody, readQuery, type Answer, type Handlers } from './route.ts';
 import type { PageFiles } from './static-files.ts';
 import type { EventStream } from './streams/event-stream.ts';
@@ -32,7 +32,9 @@ export interface AppDeps {
   readonly log: HttpLog;
 }
 
-const maxBytes = { json: 64 * 1024, signed: 1024 * 1024 };
+const jsonLimit: BodyLimit = { each: 64 * 1024, left: Infinity };
+/** Anybody may send one: it is read before its signature is checked. */
+const signedLimit: BodyLimit = { each: 1024 * 1024, left: 64 * 1024 * 1024 };
 /** Smaller answers gain nothing, and compressing the one with a session secret would leak it through its length. */
 const compressedFrom = 32 * 1024;
 const compress = promisify(gzip);
@@ -146,7 +148,7 @@ async function readCall(
     endpoint.mode === 'redirect' && endpoint.query === undefined ? {} : readQuery(endpoint, Object(request.query));
   const isSigned = endpoint.access === 'signed';
   const hasBytes = endpoint.body !== undefined || isSigned;
-  const bytes = hasBytes ? await readBytes(request.raw, isSigned ? maxBytes.signed : maxBytes.json) : Buffer.alloc(0);
+  const bytes = hasBytes ? await readBytes(request.raw, isSigned ? signedLimit : jsonLimit) : Buffer.alloc(0);
   const abort = new AbortController();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) abort.abort();

@@ -14,7 +14,7 @@ export interface WebhookRequest {
 }
 
 export interface WebhookAnswer {
-  readonly status: 202 | 400 | 401 | 403 | 404 | 413 | 429;
+  readonly status: 202 | 400 | 401 | 403 | 404 | 429;
   readonly message: string;
 }
 
@@ -30,7 +30,6 @@ export interface WebhookDeps {
   readonly warn?: (message: string) => void;
 }
 
-const maxBody = 2 * 1024 * 1024;
 const maxForged = 10;
 const forgedWindowMs = 60_000;
 const rememberedMs = 60 * 60_000;
@@ -81,8 +80,6 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
     async receive(request) {
       const webhook = deps.settingsOf(request.source);
       if (webhook === undefined) return { status: 404, message: 'no source of this name has a webhook' };
-      if (request.body.length > maxBody)
-        return { status: 413, message: `a webhook request holds at most ${maxBody} bytes` };
       return verified(request, webhook);
     },
     close: () => looks.close(),
