@@ -89,6 +89,13 @@ function environmentOf(file: ComposeFile, service: string, given: Json | undefin
       });
   return Object.fromEntries(
     pairs.flatMap(([name, value]) => {
+      if (/\$[A-Za-z_{]/.test(name)) {
+        file.note(
+          path,
+          `services.${service}: ${name} does not move: its name has a variable without a default: write the name`,
+        );
+        return [];
+      }
       if (/[\r\n]/.test(asText(value))) {
         file.note(
           path,

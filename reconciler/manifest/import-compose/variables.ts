@@ -8,6 +8,8 @@ const name = '[A-Za-z_][A-Za-z0-9_]*';
 const wholeName = new RegExp(`^${name}$`);
 /** `$$`, `$NAME` or `${NAME...}` without braces inside. */
 const variable = new RegExp(String.raw`\$\$|\$(${name})|\$\{(${name})(?:(:?[-?+])([^{}]*))?\}`, 'g');
+/** The text before the first `=` outside of braces. */
+const keyOfPair = /^(?:\$\{[^{}]*\}|[^=])*/;
 /** Values of `.env` are written in places up to this length together. */
 const mostWritten = 4 * 1024 * 1024;
 
@@ -48,11 +50,23 @@ export class Interpolation {
   #walk(value: Json, path: readonly string[]): Json {
     const isEnvironment = path[0] === 'services' && path[2] === 'environment';
     if (isEnvironment && path.length === 4 && value === null) return this.#fromDotEnv(path[3] ?? '') ?? value;
-    if (typeof value === 'string') return isEnvironment ? this.#kept(this.#pairOf(value, path)) : this.#resolved(value);
+    if (typeof value === 'string') return isEnvironment ? this.#pair(value, path) : this.#resolved(value);
     if (Array.isArray(value)) return (value as readonly Json[]).map((one) => this.#walk(one, path));
     return isMap(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.#walk(one, [...path, key])]))
+      ? Object.fromEntries(
+          Object.entries(value).map(([key, one]) => [
+            isEnvironment && path.length === 3 ? this.#resolved(key) : key,
+            this.#walk(one, [...path, key]),
+          ]),
+        )
       : value;
+  }
+
+  /** A value, or in a list also its name, which has no variables in a manifest. */
+  #pair(given: string, path: readonly string[]): string {
+    const text = this.#pairOf(given, path);
+    const [key = ''] = path.length === 3 ? (keyOfPair.exec(text) ?? []) : [];
+    return this.#resolved(key) + this.#kept(text.slice(key.length));
   }
 
   /** A name alone in a list takes its value from outside. */

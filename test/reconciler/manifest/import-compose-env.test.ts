@@ -91,6 +91,18 @@ describe('env_file', () => {
     expect(notes).toEqual([]);
   });
 
+  test.each(['', '    env_file: a.env\n'])(
+    'a variable in the name of a pair gets its value in place, after %j',
+    (more) => {
+      const { environment, vars, notes } = imported(
+        service(`${more}    environment: ["\${K:-DK}=v", "A_\${E}=\${V:-w}", "\${LOST}=x", "\${E}"]\n`),
+        { 'a.env': '', '.env': 'E=e' },
+      );
+      expect([environment('web'), vars]).toEqual([{ DK: 'v', A_e: '${V}' }, { V: 'w' }]);
+      expect(notes.join('\n')).toContain('${LOST} does not move: its name has a variable without a default: write');
+    },
+  );
+
   test('a variable in it is the one of environment, of an earlier line, or of the manifest', () => {
     const { environment, vars, notes } = imported(
       service('    env_file: a.env\n    environment: [HOST=db, "TAIL=$UNKNOWN"]\n'),
