@@ -43,8 +43,8 @@ export class Asked {
   }
 
   async #old(): Promise<Partial<AskedNote>> {
-    const found = this.#oldFile === undefined ? undefined : await readState(this.#oldFile);
-    return Array.isArray(found) ? { n: 1, suspensions: found as Suspension[] } : {};
+    const found = this.#oldFile === undefined ? undefined : await readState(this.#oldFile, Array.isArray);
+    return found === undefined ? {} : { n: 1, suspensions: found as Suspension[] };
   }
 
   /**

@@ -3,18 +3,25 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from '../../../server/lib/shared/error-code.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { readIfThere } from '../../../server/lib/shared/missing-files.ts';
 
-/** Undefined when there is no file. Throws when it is damaged, since a guess could change hosts. */
-export async function readState(file: string): Promise<unknown> {
+/** Undefined when there is no file. Throws when it is damaged or no object, since a guess could change hosts. */
+export async function readState(file: string, isValid: (value: Json) => boolean = isMap): Promise<unknown> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
+  const damaged = (cause?: unknown): Error =>
+    new Error(`${file} is damaged: restore it, or delete it to begin again`, { cause });
+  let value: Json;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text) as Json;
   } catch (error) {
-    throw new Error(`${file} is damaged: restore it, or delete it to begin anew`, { cause: error });
+    throw damaged(error);
   }
+  if (!isValid(value)) throw damaged();
+  return value;
 }
 
 /** Creates the file whole. False if it exists, also because another process was first. */

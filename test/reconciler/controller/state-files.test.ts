@@ -1,6 +1,6 @@
 // The state files of the controller after killed processes and concurrent changes.
 import { appendFile, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import {
   changesOn,
@@ -49,6 +49,21 @@ test('records that could not be written are written with the next one', async ()
   const second = new RecordLog<{ readonly id: string }>(file, 10);
   await second.load();
   expect(second.list(10).map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+});
+
+test.each(['null', '[]', '1', ''])('a state file with %j is damaged and stays as it is', async (text) => {
+  for (const name of ['sets/web/state.json', 'generators.json', 'asked.json']) {
+    const file = join(folder, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    const loading = {
+      'sets/web/state.json': () => new StoredSet(folder, 'web').load(),
+      'generators.json': () => new GeneratedSets(folder).load(),
+      'asked.json': () => new Asked(file, { read: async () => undefined, write: async () => {} }).load(),
+    }[name];
+    await expect(loading?.()).rejects.toThrow(`${file} is damaged: restore it, or delete it`);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  }
 });
 
 test('an approval that could not be stored does not count', async () => {
