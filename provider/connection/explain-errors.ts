@@ -30,7 +30,9 @@ function remedyOf(what: string, error: unknown): string {
       return 'Choose another name, or take the existing object over with an import block (to = <the address of this resource>, id = <its import id>). If this configuration has it at another address, such as an old name or key of for_each, write a moved block (from, to). With create_before_destroy the two objects need different names.';
     case 'inUse':
       if (what.startsWith('update ')) return 'Remove it from its users in one apply, and change it in the next.';
-      return 'Terraform deletes it before it updates the resource that referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before you remove it, Terraform updates first.';
+      if (what === 'delete gantry_project')
+        return 'Delete what is in it first; or set force_destroy = true, apply that, and destroy it then.';
+      return 'If this configuration does not have its user, end the use on the server first. If it does, Terraform deletes it before it updates the resource that referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before you remove it, Terraform updates first.';
     case 'notImplemented':
       return 'This server does not support it.';
     default:

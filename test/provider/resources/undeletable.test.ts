@@ -37,5 +37,6 @@ test('A change of an object in use says how to make it, and not how to delete th
   const inUse = new ClientError('inUse', 'The network n is in use by container c', { status: 400 });
   const detailOf = (what: string): string | undefined => explain(what, inUse)[0]?.detail;
   expect(detailOf('update gantry_network')).toMatch(/Remove it from its users in one apply, and change it in the next/);
-  expect(detailOf('delete gantry_network')).toContain('Terraform deletes it before');
+  expect(detailOf('delete gantry_network')).toMatch(/does not have its user, end the use.*Terraform deletes it before/);
+  expect(detailOf('delete gantry_project')).toContain('force_destroy = true');
 });
