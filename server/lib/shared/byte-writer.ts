@@ -19,7 +19,7 @@ export class ByteWriter {
     return Buffer.from(this.bytes.subarray(0, this.length));
   }
 
-  /** Reserves this many bytes and returns their start; the caller writes them all. */
+  /** Reserves this many bytes and returns their start; the caller writes them all, into `bytes` as it is after this call. */
   room(count: number): number {
     const at = this.length;
     this.length += count;
@@ -28,11 +28,13 @@ export class ByteWriter {
   }
 
   byte(value: number): void {
-    this.bytes[this.room(1)] = value;
+    const at = this.room(1);
+    this.bytes[at] = value;
   }
 
   copy(from: Uint8Array): void {
-    this.bytes.set(from, this.room(from.length));
+    const at = this.room(from.length);
+    this.bytes.set(from, at);
   }
 
   /** Moves the last `count` bytes by `by`, to make room before them. */
