@@ -17,6 +17,10 @@ const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
 export const isOctets = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   (headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
 
+/** Everything else may be an upload of an image: clients such as curl name no type, or a wrong one. */
+export const isJson = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  (headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
+
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? '0');
   if (announced > limit) throw errors.tooLarge(limit);

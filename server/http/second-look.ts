@@ -43,11 +43,20 @@ export async function lookAgain(
     if (refused.body === undefined) throw error;
     return { at: 'here' };
   }
-  const member = cluster.routing.memberFor(asked);
+  const name = asked.params['name'] ?? (error as AppError).missing?.name ?? '';
+  const isPublished = endpoint.placedBy === 'source';
+  const member = isPublished ? cluster.routing.memberOfContainer(name) : cluster.routing.memberFor(asked);
+  if (isPublished && refused.body === undefined) throw member === undefined ? error : untyped(name, member);
   if (member === undefined) return { at: 'here' };
-  if (!canBeSentAgain(refused) || hopsOf(refused) >= maxHops) throw errors.moved(asked.params['name'] ?? '');
+  if (!canBeSentAgain(refused) || hopsOf(refused) >= maxHops) throw errors.moved(name);
   return { at: member };
 }
+
+/** The body was read as the upload that it might have been. */
+const untyped = (container: string, { name }: Member): AppError =>
+  errors.badRequest(
+    `The container ${plainName(container)} is on the member ${name}: send the request with the content type application/json`,
+  );
 
 export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' | 'isForwarded'>): number {
   return isForwarded ? Number(request.headers[hopsHeader] ?? 1) : 0;
@@ -57,6 +66,7 @@ export function hopsOf({ request, isForwarded }: Pick<RefusedRequest, 'request' 
 function isAboutContainer({ endpoint, params }: RoutedRequest, error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   if (endpoint.placedBy === 'body') return error.code === 'exists';
+  if (endpoint.placedBy === 'source') return error.missing?.kind === 'container';
   if (!endpoint.path.startsWith('/1.0/containers/:name')) return false;
   const { name = '' } = params;
   return error.missing?.kind === 'container' && [name, plainName(name)].includes(error.missing.name);

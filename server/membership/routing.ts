@@ -33,6 +33,12 @@ export class Routing {
     return number === undefined || number === this.#members.here ? undefined : this.#members.byNumber(number);
   }
 
+  /** Another member that has the container of this qualified name. */
+  memberOfContainer(name: string): Member | undefined {
+    const number = this.#ownerOfContainer(name);
+    return number === undefined ? undefined : this.#members.byNumber(number);
+  }
+
   memberOfOperation(id: string): Member | undefined {
     const number = numberInOperation(id);
     return number === this.#members.here || number === undefined ? undefined : this.#members.byNumber(number);

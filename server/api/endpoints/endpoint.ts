@@ -36,14 +36,15 @@ export interface Endpoint {
   readonly etag: boolean;
   /** HTTP status of success in the spec's dialect, if not 200 (sync) or 202 (async). */
   readonly status?: 202 | 204;
-  /** The member of a cluster that carries it out, if not the one that has the object. `body`: depends on the body. `anyone`: any member,
+  /** The member of a cluster that carries it out, if not the one that has the object. `body`: depends on the body. `source`: the one
+   *  that has the container named by the body, else this one. `anyone`: any member,
    *  unless the query names a member's object. `first`: the first of those that have the image; `nearest`: this one if it has the image. */
-  readonly placedBy?: 'body' | 'anyone' | 'first' | 'nearest';
+  readonly placedBy?: 'body' | 'source' | 'anyone' | 'first' | 'nearest';
   /** The meaning of `?target=`; absent: the member that carries it out. `group`: a member or a group. `destination`: a member or group that
    *  receives the object. `part`: a part of a change to the whole cluster. */
   readonly target?: 'group' | 'destination' | 'part';
-  /** The handler reads the body itself: every body, or only application/octet-stream. */
-  readonly ownBody?: 'every' | 'octets';
+  /** The handler reads the body itself: every body that is not named JSON, or only application/octet-stream. */
+  readonly ownBody?: 'files' | 'octets';
   /** `metrics`: also open to callers with a metrics certificate, and to everybody if core.metrics_authentication allows it. */
   readonly access?: 'metrics';
   /** False: it acts on this member's containers without changing a record, even while the cluster's store does not answer. */

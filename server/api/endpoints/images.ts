@@ -14,7 +14,8 @@ export const imageEndpoints = [
   }),
   endpoint('images.create', 'POST /1.0/images', 'async', 'Upload files, or make one from an image, container or URL.', {
     body: ImagePost,
-    ownBody: 'every',
+    placedBy: 'source',
+    ownBody: 'files',
   }),
   endpoint('images.get', 'GET /1.0/images/:fingerprint', 'sync', 'One image; a unique prefix will do.', {
     placedBy: 'anyone',

@@ -1,5 +1,4 @@
 // Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
-import type { IncomingMessage } from 'node:http';
 import { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { isOfMember, isTrustedCaller, type Caller } from '../../services/shared/caller.ts';
@@ -9,7 +8,7 @@ import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { isOfThisServer } from '../../services/transfer/publish/make-image.ts';
 import type { Room } from '../../services/shared/room.ts';
-import { checkBody, isOctets, readBody } from '../request-body.ts';
+import { checkBody, isJson, isOctets } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
 import {
@@ -54,7 +53,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     },
     'images.create': async (context) => {
       const { caller, request, signal } = context;
-      if (isJson(request)) return make(context, await readBody(request, ImagePost));
+      if (isJson(request)) return make(context, context.body);
       const room = deps.room(caller.project);
       const upload = await receiveUpload(request, deps.dir, deps.headerPrefix, signal, room);
       const document = isOctets(request) ? undefined : await documentIn(upload);
@@ -105,9 +104,4 @@ function aliasRoutes(aliases: Aliases) {
     },
     'aliases.delete': (context) => doneAfter(aliases.delete(context.caller, context.params['*'])),
   } satisfies Partial<RouteTable>;
-}
-
-/** Everything else may be an upload: clients such as curl name no type, or a wrong one. */
-function isJson(request: IncomingMessage): boolean {
-  return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
 import type { Member } from '../../membership/members.ts';
-import { isOctets, readBody } from '../request-body.ts';
+import { isJson, isOctets, readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { ResolvedRequest } from './resolve.ts';
@@ -52,4 +52,4 @@ const bodyOf = async ({ dialect }: AppDeps, endpoint: Endpoint, request: Incomin
   endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body, dialect);
 
 const hasOwnBody = ({ ownBody }: Endpoint, request: IncomingMessage): boolean =>
-  ownBody === 'every' || (ownBody === 'octets' && isOctets(request));
+  (ownBody === 'files' && !isJson(request)) || (ownBody === 'octets' && isOctets(request));

@@ -107,6 +107,23 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     expect(await fingerprints(three)).toEqual([]);
   });
 
+  test('any member publishes a container or snapshot of another one, which keeps the image', async () => {
+    const image = await upload(two, 'published');
+    await two.ok('POST', '/1.0/containers?target=m2', container('c5', { fingerprint: image }));
+    await two.ok('POST', '/1.0/containers/c5/snapshots', { name: 's1' });
+    for (const source of [
+      { type: 'container', name: 'c5' },
+      { type: 'snapshot', name: 'c5/s1' },
+    ]) {
+      await one.ok('POST', '/1.0/images', { source, aliases: [{ name: source.type }] });
+      const { target } = await three.get(`/1.0/images/aliases/${source.type}`);
+      expect((await one.get(`/1.0/images/${target}`)).locations).toContain('m2');
+      await one.ok('DELETE', `/1.0/images/${target}`);
+    }
+    await one.ok('DELETE', '/1.0/containers/c5');
+    await one.ok('DELETE', `/1.0/images/${image}`);
+  });
+
   test('any member hands out the files, and refuses the same image once more', async () => {
     const image = await upload(two, 'exported');
     let bytes: Buffer = Buffer.alloc(0);

@@ -50,6 +50,24 @@ describe('a container that was not found', () => {
     await expect(lookAgain(clusterOf(undefined, false), read, absent)).rejects.toBe(absent);
   });
 
+  test('is published by the member that has it, if the request names its type', async () => {
+    const { endpoint } = asked('images.create', 'POST', '/1.0/images');
+    const publish = { asked: { endpoint: { ...endpoint, placedBy: 'source' as const }, params: {}, query: {} } };
+    const at = (member: Member | undefined) =>
+      ({
+        ...clusterOf(undefined),
+        routing: { memberOfContainer: (name: string) => (name === 'web' ? member : undefined) },
+      }) as unknown as Cluster;
+    expect(await lookAgain(at(other), refused(publish), errors.moved('web'))).toEqual({ at: other });
+    const untyped = refused({ ...publish, body: undefined });
+    await expect(lookAgain(at(other), untyped, errors.moved('web'))).rejects.toThrow(
+      'The container web is on the member m3: send the request with the content type application/json',
+    );
+    await expect(lookAgain(at(undefined), untyped, absent)).rejects.toBe(absent);
+    const noImage = errors.notFound('image', 'web');
+    await expect(lookAgain(at(other), refused(publish), noImage)).rejects.toBe(noImage);
+  });
+
   test('is not followed endlessly, and not with a stream that was read in part', async () => {
     const far = refused({ request: { headers: { 'x-gantry-hops': '4' } } });
     await expect(lookAgain(clusterOf(other), far, absent)).rejects.toThrow('moved to another member');
