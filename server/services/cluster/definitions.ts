@@ -79,10 +79,11 @@ export class Definitions {
     const { kind, keys } = this.#on;
     this.#needFree(name);
     const numbered = overridesByNumber(this.#on, object, this.#members);
-    const definition = await this.#records.retry((changes): DefinitionDocument => {
-      const begun = begunDefinition(this.#on, object, { known: this.get(name), members: this.#members, numbered });
+    const { known, definition } = await this.#records.retry((changes) => {
+      const before = this.get(name);
+      const begun = begunDefinition(this.#on, object, { known: before, members: this.#members, numbered });
       changes.put(kind, name, begun);
-      return begun;
+      return { known: before, definition: begun };
     });
     const made: Member[] = [];
     try {
@@ -106,7 +107,8 @@ export class Definitions {
     } catch (error) {
       for (const member of made)
         await this.#on.remove(member, name).catch((why: unknown) => this.#left(name, member, why));
-      await this.#forget(name);
+      // Without the config of its members, a repeated request would make another object.
+      await (known === undefined ? this.#forget(name) : this.#put(name, known));
       throw error;
     }
   }

@@ -77,3 +77,14 @@ test('an unfinished creation of an earlier daemon of this member is undone', asy
   await definitions.realise();
   expect([definitions.get('fast'), removed]).toEqual([undefined, ['fast']]);
 });
+
+test('a creation that fails keeps what was defined for single members before it, and no others', async () => {
+  const { records, definitions } = await world(Promise.reject(new Error('no such disk')));
+  const here = new Members(records).get('one');
+  if (here === undefined) throw new Error('there is no member');
+  await definitions.define(here, { ...pool, config: { source: '/dev/sdb' } });
+  await expect(definitions.create(pool)).rejects.toThrow('no such disk');
+  expect(definitions.get('fast')).toMatchObject({ state: 'pending', overrides: { 1: { source: '/dev/sdb' } } });
+  await expect(definitions.create({ ...pool, name: 'other' })).rejects.toThrow('no such disk');
+  expect(definitions.get('other')).toBeUndefined();
+});
