@@ -31,12 +31,12 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
     'networks.put': (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.name, body);
-      cluster.refuseShared(context, params.name, body, true);
+      cluster.refuseMisplaced(context, params.name, body, true);
       return doneAfter(cluster.change(context, params.name, () => networks.put(caller, params.name, wanted, ifMatch)));
     },
     'networks.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
-      cluster.refuseShared(context, params.name, body, false);
+      cluster.refuseMisplaced(context, params.name, body, false);
       return doneAfter(cluster.change(context, params.name, () => networks.patch(caller, params.name, body, ifMatch)));
     },
     'networks.post': async (context) => {

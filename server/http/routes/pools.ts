@@ -31,12 +31,12 @@ export function poolRoutes({ storagePools: pools, clusterPools: cluster }: PoolS
     'pools.put': (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.pool, body);
-      cluster.refuseShared(context, params.pool, body, true);
+      cluster.refuseMisplaced(context, params.pool, body, true);
       return doneAfter(cluster.change(context, params.pool, () => pools.put(caller, params.pool, wanted, ifMatch)));
     },
     'pools.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
-      cluster.refuseShared(context, params.pool, body, false);
+      cluster.refuseMisplaced(context, params.pool, body, false);
       return doneAfter(cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch)));
     },
     'pools.delete': (context) =>

@@ -8,7 +8,7 @@ import type { DefinitionDocument } from '../../records/cluster-documents.ts';
 import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../shared/patch.ts';
 import { Definitions } from './definitions.ts';
-import type { Realisation } from './definition-parts.ts';
+import { ofEachMember, type Realisation } from './definition-parts.ts';
 
 interface MemberRequest {
   readonly isForwarded?: boolean;
@@ -100,14 +100,18 @@ export class ClusterObjects {
     return { ...object, config, locations: this.definitions.locations(object.name) };
   }
 
-  /** Allows only member-specific keys to change with a target: the others would make the members differ. Throws AppError badRequest. `isWhole`:
-   *  keys that the body omits are removed. */
-  refuseShared(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
+  /** Allows only member-specific keys to change with a target, where the others would make the members differ, and only the others without.
+   *  Throws AppError badRequest. `isWhole`: keys that the body omits are removed. */
+  refuseMisplaced(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
     const target = targetOf(asked);
     const here = this.#on.here(name);
-    if (!this.#cluster.isOn || target === '' || here === undefined || this.definitions.get(name) === undefined) return;
-    const { shared } = this.#on.keys.split(here.config);
+    if (!this.#cluster.isOn || here === undefined || this.definitions.get(name) === undefined) return;
+    const { shared, own } = this.#on.keys.split(here.config);
     const sent = body.config ?? {};
+    if (target === '') {
+      if (this.#isSpread(asked)) this.#refuseOwn(name, sent, own);
+      return;
+    }
     const keys = isWhole ? [...Object.keys(shared), ...Object.keys(sent)] : Object.keys(sent);
     const changed = [...new Set(keys)].filter(
       (key) => !this.#on.keys.isOwn(key) && (shared[key] ?? '') !== (sent[key] ?? ''),
@@ -119,6 +123,14 @@ export class ClusterObjects {
     if (body.description !== undefined && body.description !== here.description)
       problems.push({ path: 'description', message: 'is the same on all members: change it without target' });
     if (problems.length > 0) throw errors.invalid(`${this.#on.what} ${name}`, problems);
+  }
+
+  /** The values of this member may be sent as they are. */
+  #refuseOwn(name: string, sent: ConfigMap, own: ConfigMap): void {
+    const key = Object.keys(sent).find(
+      (each) => !each.startsWith('volatile.') && this.#on.keys.isOwn(each) && sent[each] !== own[each],
+    );
+    if (key !== undefined) throw ofEachMember(this.#on.what, name, key);
   }
 
   /** A replacement without any member-specific keys keeps the current ones. */

@@ -47,6 +47,12 @@ export function noForeign(
     throw errors.invalid(`${what} ${name}`, [{ path: `${at}.${foreign}`, message: `is for all members: ${remedy}` }]);
 }
 
+/** For a request without target. */
+export const ofEachMember = (what: string, name: string, key: string): Error =>
+  errors.invalid(`${what} ${name}`, [
+    { path: `config.${key}`, message: 'is a value of each member: send it with target' },
+  ]);
+
 /** The config of single members, by number. Throws AppError invalid for unknown members and for keys of all members. */
 export function overridesByNumber(
   on: Pick<Realisation, 'what' | 'keys'>,
@@ -85,6 +91,8 @@ export function begunDefinition(
       `The ${what} ${name} is defined on some members, and not on ${missing.map((each) => each.name).join(', ')}: define it there with target first`,
     );
   const { shared, own } = keys.split(config);
+  const [key] = known === undefined ? [] : Object.keys(own);
+  if (key !== undefined) throw ofEachMember(what, name, key);
   const parts = members.list().map(({ number }) => {
     const part = { ...own, ...known?.overrides[number], ...numbered.get(number) };
     return [number, part] as const;

@@ -101,6 +101,20 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect((await one?.call('DELETE', '/1.0/storage-pools/partial'))?.status).toBeLessThan(300);
   });
 
+  test('a value of single members is not changed for all of them', async () => {
+    expect((await one?.call('POST', '/1.0/storage-pools', { name: 'whole', driver: 'dir' }))?.status).toBe(200);
+    const { config } = await one?.get('/1.0/storage-pools/whole?target=m1');
+    for (const method of ['PUT', 'PATCH']) {
+      const refused = await one?.call(method, '/1.0/storage-pools/whole', { config: { source: '/elsewhere' } });
+      expect([refused?.status, refused?.metadata.message]).toEqual([
+        400,
+        expect.stringContaining('config.source: is a value of each member: send it with target'),
+      ]);
+    }
+    expect((await one?.call('PUT', '/1.0/storage-pools/whole', { config }))?.status).toBe(200);
+    expect((await one?.call('DELETE', '/1.0/storage-pools/whole'))?.status).toBeLessThan(300);
+  });
+
   test('a network has the same subnet on every member', async () => {
     const config = { 'ipv4.address': 'auto', 'ipv6.address': 'none' };
     expect((await two?.call('POST', '/1.0/networks', { name: 'net0', config }))?.status).toBe(200);

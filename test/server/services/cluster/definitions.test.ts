@@ -84,6 +84,9 @@ test('a creation that fails keeps what was defined for single members before it,
   if (here === undefined) throw new Error('there is no member');
   await definitions.define(here, { ...pool, config: { source: '/dev/sdb' } });
   await expect(definitions.create(pool)).rejects.toThrow('no such disk');
+  await expect(definitions.create({ ...pool, config: { source: '/dev/sdc' } })).rejects.toThrow(
+    'config.source: is a value of each member: send it with target',
+  );
   expect(definitions.get('fast')).toMatchObject({ state: 'pending', overrides: { 1: { source: '/dev/sdb' } } });
   await expect(definitions.create({ ...pool, name: 'other' })).rejects.toThrow('no such disk');
   expect(definitions.get('other')).toBeUndefined();
