@@ -18,7 +18,7 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
     },
     'networks.create': async (context) => {
       const { caller, body, query } = context;
-      const create = { ...body, type: body.type ?? 'bridge' };
+      const create = { ...body, type: body.type || 'bridge' };
       await cluster.create(context, query.target, create, () => networks.create(caller, body));
       return movedTo(urlOf(body.name));
     },

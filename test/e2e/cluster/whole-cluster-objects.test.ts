@@ -84,6 +84,14 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect(await two?.get('/1.0/storage-pools/phased')).toMatchObject({ status: 'Pending', locations: names });
     expect((await two?.call('POST', '/1.0/storage-pools', { name: 'phased', driver: 'dir' }))?.status).toBe(200);
     expect(await three?.get('/1.0/storage-pools/phased')).toMatchObject({ status: 'Created', locations: names });
+    // The client sends an empty type unless one is named.
+    const network = { name: 'phased', type: '' };
+    expect((await one?.call('POST', '/1.0/networks?target=m1', network))?.status).toBe(200);
+    const typed = { ...network, type: 'bridge' };
+    for (const name of ['m2', 'm3'])
+      expect((await one?.call('POST', `/1.0/networks?target=${name}`, typed))?.status).toBe(200);
+    expect(await two?.get('/1.0/networks/phased')).toMatchObject({ status: 'Pending', type: 'bridge' });
+    expect((await one?.call('DELETE', '/1.0/networks/phased'))?.status).toBeLessThan(300);
   });
 
   test('a pool that clients of LXD defined on some members only is refused, with the names of the others', async () => {
