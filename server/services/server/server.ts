@@ -100,7 +100,10 @@ export class ServerSettings {
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    if (isTrustedCaller(caller)) return this.#view.trusted(dialect, caller.project, this.addresses(dialect));
+    // Migrations connect to these, and their channels are the same in both dialects.
+    const own = this.addresses(dialect);
+    const addresses = own.length > 0 ? own : this.addresses('svc');
+    if (isTrustedCaller(caller)) return this.#view.trusted(dialect, caller.project, addresses);
     return { object: this.#view.untrusted(dialect, caller.class) };
   }
 

@@ -86,6 +86,28 @@ describe.skipIf(missing !== undefined)('lxc cluster', () => {
     });
   });
 
+  test('storage volume copy and move take a volume to another member, though only their own addresses listen', async () => {
+    await one.call('POST', '/1.0/storage-pools', { name: 'q', driver: 'dir' });
+    await lxc('storage', 'volume', 'create', 'q', 'data', '--target', 'm2');
+    await lxc('storage', 'volume', 'snapshot', 'q', 'data', 's1', '--target', 'm2');
+    await lxc('storage', 'volume', 'copy', 'q/data', 'q/copy', '--target', 'm2', '--destination-target', 'm3');
+    await lxc('storage', 'volume', 'copy', 'q/data', 'q/found', '--destination-target', 'm1');
+    await lxc('storage', 'volume', 'move', 'q/copy', 'q/moved', '--target', 'm3', '--destination-target', 'm1');
+    const volumes = (await one.get('/1.0/storage-pools/q/volumes?recursion=1')) as { name: string; location: string }[];
+    expect(volumes.map(({ name, location }) => `${name} ${location}`).toSorted()).toEqual([
+      'data m2',
+      'data/s1 m2',
+      'found m1',
+      'found/s1 m1',
+      'moved m1',
+      'moved/s1 m1',
+    ]);
+    for (const { name, location } of volumes)
+      if (!name.includes('/'))
+        await one.call('DELETE', `/1.0/storage-pools/q/volumes/custom/${name}?target=${location}`);
+    await one.call('DELETE', '/1.0/storage-pools/q');
+  });
+
   test('remote add makes a remote of the address of a member', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
