@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { hasCode } from '../../../server/lib/shared/error-code.ts';
 import type { AuditCheck, AuditEntry } from '../contract/index.ts';
 import { ChainCheck, chained, emptyChain, entryOf, type Link } from './audit-chain.ts';
 import { auditFiles, lastLink, linesOf, rotatedPath } from './audit-files.ts';
@@ -98,9 +99,10 @@ export class AuditLog {
     if (there?.ino !== this.#open?.ino || there?.size !== this.#open?.size) await this.#forget();
     this.#open ??= await this.#opened();
     if (this.#open.size < this.#longest) return this.#open;
-    const { first } = this.#open;
+    const rotated = rotatedPath(this.#file, this.#open.first);
+    if (!(await isReserved(rotated))) return this.#open;
     await this.#forget();
-    await rename(this.#file, rotatedPath(this.#file, first));
+    await rename(this.#file, rotated);
     return (this.#open = await this.#opened());
   }
 
@@ -165,6 +167,19 @@ async function from(files: Files, isMeant: EntryFilter, after: number, limit: nu
     }
   }
   return found;
+}
+
+/** Creates the new name of a file. False if another controller has: a second rename would put the next file in the place of this one. */
+async function isReserved(rotated: string): Promise<boolean> {
+  try {
+    await (await open(rotated, 'wx', 0o600)).close();
+    return true;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    // The end of a process left it empty.
+    const { size, mtimeMs } = await stat(rotated);
+    return size === 0 && Date.now() - mtimeMs > 60_000;
+  }
 }
 
 /** Ends a line that a kill or a full disk truncated, so that the next entry begins a new line. */

@@ -1,6 +1,6 @@
 // The audit log on disk: hash chain, files, killed processes, a full disk.
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -97,6 +97,24 @@ describe('the files of the audit log', () => {
     for (let at = 0; at < 12; at += 1) await (at % 3 === 0 ? other : one).add({ ...entry, why: 'x'.repeat(300) });
     expect(await one.verify()).toMatchObject({ entries: 12, last: 12, problems: [] });
     await Promise.all([one.close(), other.close()]);
+  });
+
+  test('lose nothing when two controllers rotate in one moment, also after one was killed there', async () => {
+    const stale = join(folder, 'audit-000000000001.jsonl');
+    writeFileSync(stale, '');
+    utimesSync(stale, 1, 1);
+    const logs = [1, 2].map(() => new AuditLog(file, Date.now, 600));
+    const ids: string[] = [];
+    const write = async (log: AuditLog): Promise<void> => {
+      for (let at = 0; at < 60; at += 1) ids.push(await log.add(entry));
+    };
+    await (logs[0] as AuditLog).add({ ...entry, why: 'x'.repeat(600) });
+    await (logs[0] as AuditLog).add(entry);
+    await Promise.all(logs.map(write));
+    const found = new Set((await new AuditLog(file, Date.now).list({})).map(({ id }) => id));
+    expect(ids.filter((id) => !found.has(id))).toEqual([]);
+    expect(readdirSync(folder).length).toBeGreaterThan(10);
+    await Promise.all(logs.map((log) => log.close()));
   });
 
   test('need little memory to be read', async () => {
