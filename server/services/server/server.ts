@@ -102,7 +102,8 @@ export class ServerSettings {
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
     // Migrations connect to these, and their channels are the same in both dialects.
     const own = this.addresses(dialect);
-    const addresses = own.length > 0 ? own : this.addresses('svc');
+    const { ownAddress } = this.#deps.cluster;
+    const addresses = own.length === 0 && ownAddress !== undefined ? [ownAddress] : own;
     if (isTrustedCaller(caller)) return this.#view.trusted(dialect, caller.project, addresses);
     return { object: this.#view.untrusted(dialect, caller.class) };
   }
