@@ -55,7 +55,8 @@ describe('a container that was not found', () => {
     const publish = { asked: { endpoint: { ...endpoint, placedBy: 'source' as const }, params: {}, query: {} } };
     const at = (member: Member | undefined) =>
       ({
-        ...clusterOf(undefined),
+        isOn: true,
+        readBarrier: () => Promise.resolve(true),
         routing: { memberOfContainer: (name: string) => (name === 'web' ? member : undefined) },
       }) as unknown as Cluster;
     expect(await lookAgain(at(other), refused(publish), errors.moved('web'))).toEqual({ at: other });
