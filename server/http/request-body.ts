@@ -10,6 +10,8 @@ import { reasonOf } from '../lib/shared/reason.ts';
 
 /** Far larger than any object of the contract. */
 export const maxJsonBytes = 1024 * 1024;
+/** A caller without trust may send more than a certificate has. All may do so at once, before a password or token is checked. */
+export const maxStrangerBytes = 64 * 1024;
 /** Parsing and checking more would block the event loop. */
 const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
 
@@ -59,7 +61,8 @@ export async function readBody<S extends TSchema>(
   request: IncomingMessage,
   schema: S,
   { takesNullTexts = false }: { readonly takesNullTexts?: boolean } = {},
+  limit = maxJsonBytes,
 ): Promise<Static<S>> {
-  const sent = parseJson(await readBytes(request, maxJsonBytes));
+  const sent = parseJson(await readBytes(request, limit));
   return checkBody(schema, takesNullTexts ? withEmptyTexts(schema, sent) : sent);
 }

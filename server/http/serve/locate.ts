@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
 import type { Member } from '../../membership/members.ts';
-import { isJson, isOctets, readBody } from '../request-body.ts';
+import { isTrustedCaller } from '../../services/shared/caller.ts';
+import { isJson, isOctets, maxJsonBytes, maxStrangerBytes, readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { ResolvedRequest } from './resolve.ts';
@@ -27,7 +28,7 @@ export const isRouted = ({ cluster }: AppDeps, { identity }: ResolvedRequest): b
 /** Throws AppError if this member refuses the request and no other carries it out. */
 export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<OnThisMember | OnMember> {
   const { cluster, placing } = deps;
-  const { asked, endpoint, identity, query, request } = resolved;
+  const { asked, endpoint, identity, query } = resolved;
   const routed = isRouted(deps, resolved);
   if (routed && cluster.routing.dependsOnOthers(asked)) await cluster.readBarrier();
   const owner = routed ? cluster.routing.memberFor(asked) : undefined;
@@ -38,7 +39,7 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   const isPlaced = routed && endpoint.placedBy === 'body';
   // A problem of this member alone does not keep another one from creating a container.
   if (refusal !== undefined && !(isPlaced && takesChange)) throw refusal;
-  const body = await bodyOf(deps, endpoint, request.raw);
+  const body = await bodyOf(deps, resolved);
   checkNamedProjects(identity.caller, body);
   const place = isPlaced
     ? placing.memberFor(identity.caller, query['target'] ?? '', body as ContainerCreate | undefined)
@@ -48,8 +49,11 @@ export async function locate(deps: AppDeps, resolved: ResolvedRequest): Promise<
   return { body };
 }
 
-const bodyOf = async ({ dialect }: AppDeps, endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
-  endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body, dialect);
+async function bodyOf({ dialect }: AppDeps, { endpoint, identity, request }: ResolvedRequest): Promise<unknown> {
+  if (endpoint.body === undefined || hasOwnBody(endpoint, request.raw)) return undefined;
+  const limit = isTrustedCaller(identity.caller) ? maxJsonBytes : maxStrangerBytes;
+  return readBody(request.raw, endpoint.body, dialect, limit);
+}
 
 const hasOwnBody = ({ ownBody }: Endpoint, request: IncomingMessage): boolean =>
   (ownBody === 'files' && !isJson(request)) || (ownBody === 'octets' && isOctets(request));

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { seededDaemon } from '../../support/daemons/file-daemon.ts';
+import { callTls, makeClient } from '../../support/daemons/tls.ts';
 
 const daemon = await seededDaemon({ https: '127.0.0.1:0' });
 
@@ -101,4 +102,11 @@ test('a stranger who sends a body slowly loses the connection', async () => {
   await once(socket, 'data');
   vi.advanceTimersByTime(30_000);
   await once(socket, 'close');
+});
+
+test('a stranger may send 64 KiB, since everybody may send them at once', async () => {
+  const body = { type: 'client', password: 'x'.repeat(70_000) };
+  const client = await makeClient();
+  const refused = await callTls(daemon.daemon.httpsAddress() ?? '', 'POST', '/1.0/certificates', body, { client });
+  expect(refused.body.metadata.code).toBe('tooLarge');
 });
