@@ -122,7 +122,9 @@ export class BearerTokens {
       audience: settings.audience,
       clockTolerance: toleranceS,
       currentDate: new Date(this.#deps.nowMs()),
-      requiredClaims: ['exp', 'sub', ...(settings.longestLifeS === undefined ? [] : ['iat'])],
+      requiredClaims: ['exp', 'sub'],
+      // Its life begins at its issue, which must not be in the future.
+      ...(settings.longestLifeS === undefined ? {} : { maxTokenAge: settings.longestLifeS }),
     });
     return payload;
   }

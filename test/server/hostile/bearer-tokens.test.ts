@@ -133,6 +133,7 @@ describe('over TLS, to a daemon of its own', () => {
     const preferred_username = 'ann@example.com';
     expect(await of({ preferred_username, iat: now - 120 })).toBe(401);
     expect(await of({ preferred_username, iat: undefined })).toBe(401);
+    expect(await of({ preferred_username, iat: now + 86_400, exp: now + 172_800 })).toBe(401);
     expect(await of({ preferred_username, iat: now - 40 })).toBe(200);
   });
 
