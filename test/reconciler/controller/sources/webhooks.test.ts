@@ -110,6 +110,7 @@ describe('the receiver of webhooks', () => {
     clock = nowMs;
     const webhooks = new Map<string, WebhookSettings>([
       ['site', { provider: 'github', secretFile: 'secret' }],
+      ['lab', { provider: 'gitlab', secretFile: 'secret' }],
       ['lost', { provider: 'gitlab', secretFile: 'absent' }],
     ]);
     receiver = createWebhookReceiver({
@@ -131,6 +132,14 @@ describe('the receiver of webhooks', () => {
       202, 202, 202,
     ]);
     expect(looks).toEqual(['site']);
+  });
+
+  test('checks the source at each event of GitLab, though a branch that goes back and forth repeats its body', async () => {
+    const event = (id: string) => send('push', { ...valid.gitlab, 'x-gitlab-event-uuid': id }, 'lab');
+    expect([await event('1'), await event('1')]).toEqual([202, 202]);
+    expect(looks).toEqual(['lab']);
+    await event('2');
+    await until(() => looks.length === 2);
   });
 
   test('answers a ping without a check', async () => {
