@@ -158,7 +158,7 @@ function sessionRoutes({
       return undefined;
     },
     'oidc-login': async ({ addHeader, request }) => {
-      const { url, secret } = await needIssuer().begin();
+      const { url, secret } = await needIssuer().begin(authenticator.addressOf(request));
       const life = { maxAgeS: pendingS, sameSite: 'Lax', isSecure: isSecure(request) } as const;
       addHeader('set-cookie', writeCookie({ isTls, use: 'login' }, secret, life));
       return { status: 303, headers: { location: url }, text: '' };

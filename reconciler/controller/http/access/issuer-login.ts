@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from 'openid-client';
+import { networkOf } from '../../../../server/lib/shared/attempts.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { Role } from '../../contract/index.ts';
 import { Refusal } from '../refusal.ts';
@@ -13,6 +14,8 @@ interface Pending {
   readonly nonce: string;
   readonly verifier: string;
   readonly endsAtMs: number;
+  /** Where the browser is. */
+  readonly network: string;
 }
 
 const pendingMs = 10 * 60_000;
@@ -35,7 +38,7 @@ export class IssuerLogin {
   }
 
   /** Returns the redirect URL and the secret for the browser's cookie. */
-  async begin(): Promise<{ readonly url: string; readonly secret: string }> {
+  async begin(address: string): Promise<{ readonly url: string; readonly secret: string }> {
     const oidc = await import('openid-client');
     const config = await this.#configured();
     const pending: Pending = {
@@ -43,11 +46,11 @@ export class IssuerLogin {
       nonce: oidc.randomNonce(),
       verifier: oidc.randomPKCECodeVerifier(),
       endsAtMs: this.#nowMs() + pendingMs,
+      network: networkOf(address),
     };
     const secret = randomBytes(32).toString('base64url');
     this.#pending.set(secret, pending);
-    const [oldest] = this.#pending.keys();
-    if (this.#pending.size > maxPending && oldest !== undefined) this.#pending.delete(oldest);
+    if (this.#pending.size > maxPending) this.#dropOne();
     const url = oidc.buildAuthorizationUrl(config, {
       redirect_uri: this.#callback,
       scope: 'openid profile email groups',
@@ -57,6 +60,14 @@ export class IssuerLogin {
       nonce: pending.nonce,
     });
     return { url: url.href, secret };
+  }
+
+  /** The oldest one of the network with most of them: nobody ends the logins of other networks. */
+  #dropOne(): void {
+    const secrets = new Map<string, string[]>();
+    for (const [secret, { network }] of this.#pending) secrets.set(network, [...(secrets.get(network) ?? []), secret]);
+    const [most = []] = [...secrets.values()].toSorted((a, b) => b.length - a.length);
+    this.#pending.delete(most[0] ?? '');
   }
 
   /** `query`: the query of the callback. Throws Refusal. */

@@ -2,6 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { IssuerLogin } from '../../../../reconciler/controller/http/access/issuer-login.ts';
 import { ask, cookiesOf, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
 import { callTls, makePair } from '../../../support/daemons/tls.ts';
@@ -90,6 +91,15 @@ describe('a login at an issuer', () => {
     issuer.token = async (...given) => (await token(...given)).replace(/[^.]+$/, (own) => 'A'.repeat(own.length));
     const forged = await begin();
     expect((await ask(forged.back, { headers: { cookie: forged.cookie } })).status).toBe(403);
+  });
+
+  test('a visitor who begins many logins does not end those of other networks', async () => {
+    const roles = { claim: 'groups', operate: ['admins'] };
+    const login = new IssuerLogin({ issuer: issuer.url, clientId: 'gantry', roles }, 'http://127.0.0.1/x', Date.now);
+    const first = await login.begin('198.51.100.7');
+    const [early] = await Promise.all(Array.from({ length: 600 }, () => login.begin('203.0.113.9')));
+    await expect(login.finish(first.secret, '?code=x')).rejects.toThrow('did not confirm the login');
+    await expect(login.finish(early?.secret, '?code=x')).rejects.toThrow('has not begun the login');
   });
 
   test('reports that the issuer does not answer, and works once it does', async () => {
