@@ -70,7 +70,9 @@ interface GitMessageOptions {
 }
 
 const damage =
-  /\.lock|File exists|corrupt|bad object|missing blob|unable to read|shallow|did not send all|index-pack|loose object|bad pack/i;
+  /\.lock|File exists|corrupt|bad object|missing blob|unable to read|shallow|did not send all|index-pack|loose object|bad pack|reference broken/i;
+/** The folder that git works in, not the one it asks for. */
+const isNoRepository = /not a git repository \(or any/;
 
 const maxShown = 500;
 
@@ -78,8 +80,8 @@ export function explainGit(verb: string, options: GitMessageOptions, stderr: str
   const [sign, problem = 'unreachable', say = '', isEnoughHere] = meanings.find(([each]) => each.test(stderr)) ?? [];
   const said = lastWords(stderr, options.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
-  if (problem === 'unreachable' && damage.test(said))
-    return new DamagedCopyError(problem, `${options.shown}: ${detail}`);
+  const isDamaged = (problem === 'unreachable' && damage.test(said)) || isNoRepository.test(said);
+  if (isDamaged && options.isOwn !== true) return new DamagedCopyError('unreachable', `${options.shown}: ${detail}`);
   if (sign === undefined || options.isOwn === true) return new SourceError(problem, `${options.shown}: ${detail}`);
   return new SourceError(problem, `${options.shown}: ${say}${isEnoughHere === true ? '' : ` (${detail})`}`);
 }

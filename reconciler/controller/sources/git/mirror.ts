@@ -56,15 +56,15 @@ export class Mirror {
     return parseListing(stdout.toString('utf8'));
   }
 
-  /** Fetches a reference or a commit. Discards a copy that has grown too large and fetches once more. */
+  /** Fetches a reference or a commit. Discards a copy that has grown too large or is damaged, and fetches once more. */
   async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
     try {
       return await this.#fetchOnce(reference, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      const isFinal = error instanceof SourceError && error.problem !== 'limit' && !(error instanceof DamagedCopyError);
-      if (isFresh || isFinal) throw error;
+      const isFinal = isFresh || (error instanceof SourceError && error.problem !== 'limit');
+      if (isFinal && !(error instanceof DamagedCopyError)) throw error;
       // Old packs count towards the limit, and a killed process may have left locks and partial packs.
       await rm(this.dir, { recursive: true, force: true });
       return this.#fetchOnce(reference, signal);

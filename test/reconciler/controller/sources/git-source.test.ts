@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
@@ -423,6 +423,24 @@ describe('hostile repositories', () => {
     mkdirSync(join(mirror, 'refs/gantry'), { recursive: true });
     for (const lock of ['refs/gantry/incoming.lock', 'shallow.lock', 'config.lock'])
       writeFileSync(join(mirror, lock), '');
+    const next = repository.commit({ 'a.yaml': '2' });
+    expect((await source().check()).revision).toBe(next);
+  });
+
+  test.each([
+    ['a lock of shallow', 'shallow.lock', ''],
+    ['an empty HEAD', 'HEAD', ''],
+    ['an empty reference', 'refs/gantry/incoming', ''],
+    ['no objects', 'objects', undefined],
+  ])('a small mirror with %s heals itself', async (_what, path, text) => {
+    repository.commit({ 'a.yaml': '1' });
+    await source().check();
+    const file = join(folder, 'state/sources/site/mirror.git', path);
+    if (text === undefined) rmSync(file, { recursive: true });
+    else {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
     const next = repository.commit({ 'a.yaml': '2' });
     expect((await source().check()).revision).toBe(next);
   });
