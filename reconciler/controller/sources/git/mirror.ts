@@ -57,17 +57,21 @@ export class Mirror {
   }
 
   /** Fetches a reference or a commit. Discards a copy that has grown too large or is damaged, and fetches once more. */
-  async fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
+  fetch(reference: Pick<GitReference, 'ref' | 'shown'>, signal?: AbortSignal): Promise<FetchResult> {
+    return this.#healing(() => this.#fetchOnce(reference, signal), signal);
+  }
+
+  async #healing<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
     try {
-      return await this.#fetchOnce(reference, signal);
+      return await work();
     } catch (error) {
       signal?.throwIfAborted();
       const isFinal = isFresh || (error instanceof SourceError && error.problem !== 'limit');
       if (isFinal && !(error instanceof DamagedCopyError)) throw error;
       // Old packs count towards the limit, and a killed process may have left locks and partial packs.
       await rm(this.dir, { recursive: true, force: true });
-      return this.#fetchOnce(reference, signal);
+      return work();
     }
   }
 
@@ -111,7 +115,8 @@ export class Mirror {
   }
 
   #deepen(commit: string, depth: number, signal: AbortSignal | undefined): Promise<void> {
-    return this.#fetchBounded([`--depth=${depth}`], commit, commit.slice(0, 12), signal);
+    const work = () => this.#fetchBounded([`--depth=${depth}`], commit, commit.slice(0, 12), signal);
+    return this.#healing(work, signal);
   }
 
   /** Whether `older` is `newer` or one of its ancestors. */

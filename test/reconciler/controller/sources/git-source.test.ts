@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
 import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
@@ -432,17 +432,20 @@ describe('hostile repositories', () => {
     ['an empty HEAD', 'HEAD', ''],
     ['an empty reference', 'refs/gantry/incoming', ''],
     ['no objects', 'objects', undefined],
-  ])('a small mirror with %s heals itself', async (_what, path, text) => {
-    repository.commit({ 'a.yaml': '1' });
-    await source().check();
+  ])('a small mirror with %s heals itself, also for a look for authors', async (_what, path, text) => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    const site = source();
+    await site.check();
     const file = join(folder, 'state/sources/site/mirror.git', path);
-    if (text === undefined) rmSync(file, { recursive: true });
-    else {
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
-    }
+    const damage = () => {
+      rmSync(file, { recursive: true, force: true });
+      if (text !== undefined) writeFileSync(file, text);
+    };
+    damage();
     const next = repository.commit({ 'a.yaml': '2' });
-    expect((await source().check()).revision).toBe(next);
+    expect((await site.check()).revision).toBe(next);
+    damage();
+    expect(await site.authors?.(next, first)).toContain('Ada');
   });
 
   test.skipIf(strengthHere() !== 'fenced')(
