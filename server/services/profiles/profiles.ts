@@ -11,11 +11,12 @@ import type { EventHub } from '../../events/hub.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
+import { readSagaParams } from '../../records/saga-params.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject, profileIn, projectWith, requireProject } from '../shared/project-scope.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../shared/patch.ts';
-import { maxUsersPerTransaction, moveNames, namingProfile } from './rename.ts';
+import { maxUsersPerTransaction, moveNames, namingProfile, type ProfileRename } from './rename.ts';
 import { renameProfileSaga } from './sagas/profile-rename.ts';
 import { ProfileUsers, type ProfileUsersDeps } from './profile-users.ts';
 
@@ -119,10 +120,20 @@ export class Profiles {
     return refuseUnmountable(this.#deps.records, name, replaceDevices(devices), this.#find(name).document.devices);
   }
 
+  /** A profile that takes its name before the change ends would get its containers. */
+  #refuseRenamed(name: string): void {
+    const changes = this.#deps.records.sagas.list().map(({ document }) => readSagaParams(document));
+    const isRename = (one: (typeof changes)[number]): boolean =>
+      'kind' in one && one.kind === 'profile-rename' && (one.params as ProfileRename).name === name;
+    if (changes.some(isRename))
+      throw errors.badRequest(`The profile ${plainName(name)} is being renamed: try again when that has ended`);
+  }
+
   /** Updates containers and their snapshots: in the same transaction if they fit, otherwise in batches. */
   async rename(caller: Caller, name: string, newName: string): Promise<void> {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
+    this.#refuseRenamed(name);
     this.#refuseUsedOnOthers(name);
     checkName('profile', newName, profileName);
     const to = qualifiedName(projectOf(name), newName);
@@ -163,6 +174,7 @@ export class Profiles {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be deleted');
     await this.#deps.records.retry((changes) => {
       this.#find(name);
+      this.#refuseRenamed(name);
       const users = [...this.#users.here(name), ...this.#users.elsewhere(name)].map((user) => user.name);
       if (users.length > 0) throw errors.inUse('profile', name, users);
       changes.delete('profiles', name);

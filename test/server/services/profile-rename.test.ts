@@ -3,6 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { type Saga, Sagas } from '../../../server/operations/saga.ts';
+import type { Caller } from '../../../server/services/shared/caller.ts';
+import { Profiles, type ProfilesDeps } from '../../../server/services/profiles/profiles.ts';
 import type { ProfileRename } from '../../../server/services/profiles/rename.ts';
 import { renameProfileSaga } from '../../../server/services/profiles/sagas/profile-rename.ts';
 import { storageWorld } from '../../support/sagas/storage-proofs.ts';
@@ -58,4 +60,18 @@ test('A rename that is undone leaves no container with the new name', async () =
     ),
   );
   expect(after).toEqual({ profiles: expect.not.arrayContaining(['new']), used: ['old'] });
+});
+
+test('The old name cannot be deleted while its rename has not ended', async () => {
+  const refusals: unknown[] = [];
+  const after = await cutOff('step', async (at) => {
+    const profiles = new Profiles(at as unknown as ProfilesDeps);
+    const caller = { class: 'trusted', project: 'default', requestor: {} } as unknown as Caller;
+    const refuse = (work: Promise<void>) => work.catch((error: Error) => refusals.push(error.message));
+    await refuse(profiles.delete(caller, 'old'));
+    await refuse(profiles.rename(caller, 'old', 'third'));
+  });
+  const refusal = 'The profile old is being renamed: try again when that has ended';
+  expect(refusals).toEqual([refusal, refusal]);
+  expect(after).toEqual({ profiles: expect.arrayContaining(['old']), used: ['old'] });
 });
