@@ -217,7 +217,8 @@ class NotConnected extends Error {
 
 function unanswered(name: string, error: unknown, mayHaveChanged: boolean): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof NotConnected || !mayHaveChanged) return unreachable(name, error);
+  if (error instanceof NotConnected) return unreachable(name, error.cause);
+  if (!mayHaveChanged) return unreachable(name, error);
   return errors.outcomeUnknown(
     `The cluster member ${name} did not answer: it may or may not have done it, so read the object before asking again`,
     error,

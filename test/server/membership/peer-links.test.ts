@@ -1,6 +1,7 @@
 // The outcome of a request that another member did not answer: whether that one may have carried it out.
 import { createServer, type Server } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 import { PeerLinks } from '../../../server/membership/peer-links.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { makePair } from '../../support/daemons/tls.ts';
@@ -52,6 +53,14 @@ test('a change that was never sent, because no server or a wrong one listens, is
     'unavailable',
     'unavailable',
   ]);
+});
+
+test('the reason why a member cannot be reached is named once', async () => {
+  const { links } = await linksOf();
+  const nobody = { name: 'two', address: `127.0.0.1:${await freePort()}` };
+  const request = { method: 'GET', path: '/1.0/profiles', headers: {}, body: null };
+  const text = await links.request(nobody, request).then(() => 'answered', errorText);
+  expect(text).toBe(`The cluster member two cannot be reached: connect ECONNREFUSED ${nobody.address}`);
 });
 
 test('a change to a member whose lease ends while it does not answer has an unknown outcome', async () => {
