@@ -175,6 +175,8 @@ describe('settings', () => {
 describe('ids and references', () => {
   test('Import ids may name the project', () => {
     expect(parseImportId('web', 1, '')).toEqual({ parts: ['web'], options: {}, scope: {} });
+    // Profiles and snapshots may have commas in their names.
+    expect(parseImportId('team/a,b', 1, '')).toEqual({ parts: ['a,b'], options: {}, scope: { project: 'team' } });
     expect(parseImportId('team/web,image=a/b', 1, '', ['image'])).toEqual({
       parts: ['web'],
       options: { image: 'a/b' },

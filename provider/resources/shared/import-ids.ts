@@ -11,7 +11,8 @@ export interface ImportId {
 
 /** Throws DiagnosticError unless the id has `count` parts. */
 export function parseImportId(id: string, count: number, shape: string, allowed: readonly string[] = []): ImportId {
-  const [path = '', ...rest] = id.split(',');
+  // Names may have commas where the id takes no options.
+  const [path = '', ...rest] = allowed.length === 0 ? [id] : id.split(',');
   const options = Object.fromEntries(rest.map((option) => splitOption(option, id, shape, allowed)));
   const parts = path.split('/');
   const project = parts.length === count + 1 ? parts.shift() : undefined;
