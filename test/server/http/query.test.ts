@@ -21,6 +21,10 @@ test.each([
   expect(Object.entries(queryOf(text))).toEqual(Object.entries(expected));
 });
 
+test('parameters after the first thousand count, too', () => {
+  expect(queryOf(`${'a&'.repeat(1100)}all-projects=true`)['all-projects']).toBe('true');
+});
+
 test('a query has no parameters that were not sent', () => {
   expect(queryOf('a=1')['constructor']).toBeUndefined();
 });
