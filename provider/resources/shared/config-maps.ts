@@ -8,6 +8,8 @@ export interface MapRules {
   readonly isComputed: (key: string) => boolean;
   /** Set at creation and rewritten by the server: the state keeps the configured value. */
   readonly isProvenance?: (key: string) => boolean;
+  /** Whether an object with this config may come from the written value, which its state lacks; default: yes. */
+  readonly mayComeFrom?: (key: string, live: TextMap, written: string) => boolean;
   /** The live value fulfils the written one (`auto`). */
   readonly fulfils?: (key: string, live: string, written: string) => boolean;
 }
@@ -94,6 +96,7 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, i
       // A value in the state tells what the live one was made from.
       if (live !== undefined && written !== undefined && rules.isProvenance?.(key) === true)
         return meansSame(key, written, value, rules);
+      if (written === undefined && rules.mayComeFrom?.(key, effective, value) === false) return false;
       // A cluster does not show what its members have for themselves.
       if (live === undefined) return value === '' && (written ?? '') === '';
       return fits(key, live, value, rules);

@@ -4,6 +4,7 @@ import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
 import { lxdKey, lxdKeyNames } from '../../../server/api/server/lxd-keys.ts';
+import { isMadeFrom } from '../../../server/api/storage/pool-source.ts';
 import { filledPoolKeys, poolConfigKeys, type StorageConfigKey } from '../../../server/api/storage/storage-config.ts';
 import { validatePoolConfig } from '../../../server/api/storage/validate-storage-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';
@@ -34,6 +35,11 @@ const computed = new Set([...filledPoolKeys, 'lvm.vg.force_reuse']);
 const rules: MapRules = {
   isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || /^cephfs?\./.test(key),
   isProvenance: (key) => key === 'source',
+  // Some servers do not store the device of which a group or dataset was made.
+  mayComeFrom: (key, live, source) =>
+    key !== 'source' ||
+    isMadeFrom(live, source) ||
+    (source.startsWith('/dev/') && live['volatile.initial_source'] === undefined),
 };
 
 const attributes = {
@@ -101,7 +107,8 @@ function isOther(key: string, prior: State, after: Readonly<Record<string, strin
   if (before !== '') return !sameText(key, before, next);
   const live = prior.effective_config?.[key] ?? '';
   // A cluster does not show keys of single members.
-  return live === '' ? !rules.isComputed(key) : !fits(key, live, next, rules);
+  if (live === '') return !rules.isComputed(key);
+  return !fits(key, live, next, rules) || rules.mayComeFrom?.(key, prior.effective_config ?? {}, next) === false;
 }
 
 export const storagePool = serverResource({

@@ -1,11 +1,11 @@
-// The storage pool kind. The server rewrites the source of a pool after its creation and stores the original beside it: the original
-// is compared.
+// The storage pool kind.
+import { isMadeFrom } from '../../../server/api/storage/pool-source.ts';
 import { filledPoolKeys } from '../../../server/api/storage/storage-config.ts';
 import { poolEffect, poolProblems } from '../settings/setting-effects.ts';
 import { defineKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import type { JsonObject } from '../documents/document.ts';
-import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
+import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 /** The config key of the pool, or of one member. */
 const configKey = ([field, key, own]: readonly string[]): string | undefined =>
@@ -31,7 +31,7 @@ export const storagePool = defineKind('storage_pool', {
     const config = mapOf(
       segments[0] === 'config' ? live['config'] : mapOf(live['member_overrides'])[segments[1] ?? ''],
     );
-    return live['driver'] !== undefined && isSameSource(config, wanted);
+    return live['driver'] !== undefined && isMadeFrom(presentTexts(config), wanted);
   },
   warnsAtCreation: (values) =>
     sourcesOf(values)
@@ -50,16 +50,6 @@ export const storagePool = defineKind('storage_pool', {
     ...overrideProblems('storage_pool', values['member_overrides']),
   ],
 });
-
-const withoutSlash = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1');
-
-/** A UUID without the original source does not identify the source. */
-function isSameSource(config: JsonObject, wanted: string): boolean {
-  const now = asText(config['source']);
-  const first = asText(config['volatile.initial_source']);
-  if ([now, first].some((source) => withoutSlash(source) === withoutSlash(wanted))) return true;
-  return first === '' && (now === '' || /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(now));
-}
 
 /** The sources of the pool, and of each member. */
 const sourcesOf = (values: JsonObject): readonly string[] =>

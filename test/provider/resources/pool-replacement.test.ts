@@ -105,6 +105,17 @@ describe('a storage pool', () => {
       replace: [],
     });
   });
+
+  test.each([
+    ['tank/other', live, true],
+    ['/dev/sdc', { ...live, 'volatile.initial_source': '/dev/sdb' }, true],
+    ['/dev/sdb', { ...live, 'volatile.initial_source': '/dev/sdb' }, false],
+    ['/dev/sdb', live, false],
+    ['tank/fast', { size: '10GiB' }, false],
+  ])('The source %s is another one than that of the imported pool %j: %s', async (source, effective, isOther) => {
+    const { replace } = await planned(storagePool, written({ source }), pool({}, effective), true);
+    expect(replace).toEqual(isOther ? [[{ attribute: 'config' }, { key: 'source' }]] : []);
+  });
 });
 
 const overrides = { m2: { config: { source: '/dev/sdb' } } };
