@@ -1,22 +1,22 @@
-// The life of the daemon as a process: start, stop, restart, crash, a second one on the same directory, a full disk.
-import { execFileSync } from 'node:child_process';
+// The life of the daemon as a process: start, stop, restart, crash, a second one on the same directory.
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startDaemon } from '../../../server/daemon/daemon.ts';
+import { runDaemonCommand } from '../../../server/daemon/daemon-command.ts';
+import { silentLog } from '../../../server/lib/log.ts';
 import { autostartOrder } from '../../../server/services/containers/power/autostart.ts';
 import {
   createContainer,
   type Json,
   listenOn,
   makeDaemon,
-  makeSeeded,
   realRuntimeMissing,
   seed,
   setState,
   statusOf,
-  type TestDaemon,
   withDaemon,
 } from '../../support/daemons/daemon.ts';
 import {
@@ -81,22 +81,23 @@ describe('the command gantryd', () => {
       const other = createServer().listen(join(dir, 'unix.socket'));
       await new Promise((resolve) => other.once('listening', resolve));
       try {
-        await expect(startChild(bundle, dir, 'sim')).rejects.toThrow(/already listens/);
+        await expect(makeDaemon({ dir })).rejects.toThrow(/already listens/);
         expect(existsSync(join(dir, 'unix.socket'))).toBe(true);
       } finally {
         other.close();
       }
     }));
 
-  test.each([
-    [['--runtime', 'qemu'], /runtime/],
-    [['--https', 'no address'], /address/i],
-    [['--group', 'no-such-group-here'], /group/],
-  ])('with %j is refused with the reason', (args, reason) =>
+  test('refuses an unknown runtime, an address that is none and an unknown group with the reason', () =>
     inDir(async (dir) => {
-      await expect(startChild(bundle, dir, 'sim', args)).rejects.toThrow(reason);
-    }),
-  );
+      const complained = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+      onTestFinished(() => complained.mockRestore());
+      expect(await runDaemonCommand(['--state-dir', dir, '--runtime', 'qemu'])).toBe(64);
+      expect(complained.mock.calls.join('')).toContain('--runtime must be auto, lxc or sim, is qemu');
+      await expect(makeDaemon({ dir, https: 'no address' })).rejects.toThrow(/address/i);
+      const options = { stateDir: dir, runtime: 'sim', group: 'no-such-group-here', log: silentLog } as const;
+      await expect(startDaemon(options)).rejects.toThrow(/group/);
+    }));
 
   test('finishes running requests before it ends on SIGTERM', () =>
     inDir(async (dir) => {
@@ -213,55 +214,10 @@ describe('autostart order', () => {
   });
 });
 
-const canMount = process.getuid?.() === 0;
-if (!canMount) console.log('skipped: the daemon on a full disk: not root');
-
-test.runIf(canMount)(
-  'on a full disk a creation fails with the reason, leaves nothing behind, and the daemon continues',
-  () =>
-    inDir(async (dir) => {
-      const state = join(dir, 'state');
-      await mkdir(state);
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', state]);
-      let daemon: TestDaemon | undefined;
-      try {
-        daemon = await makeSeeded({ dir: state });
-        await createContainer(daemon, 'first');
-        await writeFile(
-          join(state, 'storage-pools/default/containers/first/rootfs/data'),
-          Buffer.alloc(4 * 1024 * 1024, 'x'),
-        );
-        // Each copy takes four megabytes: at some point the disk is full.
-        const ends: string[] = [];
-        for (let index = 0; index < 8; index += 1) {
-          const operation = await daemon.run('POST', '/1.0/containers', {
-            name: `copy${index}`,
-            source: { type: 'copy', source: 'first' },
-          });
-          ends.push(operation.status);
-          if (operation.status === 'Failure') {
-            expect(operation.err).toMatch(/space|full|ENOSPC|Wrote only/i);
-            break;
-          }
-        }
-        expect(ends.at(-1)).toBe('Failure');
-        const names = ((await daemon.get('/1.0/containers?recursion=1')) as Json[]).map((each) => each.name as string);
-        expect(readdirSync(join(state, 'storage-pools/default/containers')).toSorted()).toEqual(names.toSorted());
-        expect(readdirSync(join(state, 'storage-pools/default/tmp'))).toEqual([]);
-        await daemon.ok('DELETE', `/1.0/containers/${names.find((name) => name.startsWith('copy'))}`);
-        await createContainer(daemon, 'after', { source: { type: 'copy', source: 'first' } });
-      } finally {
-        await daemon?.stop();
-        execFileSync('umount', ['-l', state]);
-      }
-    }),
-);
-
 describe.skipIf(missing !== undefined)('with real containers', () => {
   test('SIGTERM leaves them running; a new daemon finds them, notices ended ones, and can stop them', () =>
     inDir(async (dir) => {
       const built = await buildBusyboxImage(join(dir, 'built'), { busybox: { dhcp: false } });
-      const { readFile } = await import('node:fs/promises');
       let daemon = await startChild(bundle, dir, 'lxc');
       try {
         await prepare(daemon);

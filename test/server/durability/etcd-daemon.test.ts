@@ -5,14 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
-import {
-  bundleDaemon,
-  type Bundle,
-  DaemonFailed,
-  read,
-  settle,
-  startChild,
-} from '../../support/daemons/child-process.ts';
+import { bundleDaemon, type Bundle, read, settle, startChild } from '../../support/daemons/child-process.ts';
 import {
   createContainer,
   makeDaemon,
@@ -62,22 +55,18 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
       await settle(child, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
       const root = { type: 'disk', path: '/', pool: 'default' };
       await settle(child, 'PUT', '/1.0/profiles/default', { devices: { root } });
-      const made: string[] = [];
-      for (let round = 0; round < 2; round++) {
-        for (let n = 0; n < 5; n++) {
-          const name = `c${round}${n}`;
-          const { operation } = await settle(child, 'POST', '/1.0/containers', { name, source: { type: 'none' } });
-          expect(operation?.status).toBe('Success');
-          made.push(name);
-        }
-        await child.kill('SIGKILL');
-        const started = performance.now();
-        child = await startChild(bundle, dir, 'sim', flags);
-        // The lock of the ended process does not delay it.
-        expect(performance.now() - started).toBeLessThan(10_000);
-        const found = (await read(child, '/1.0/containers?recursion=1')) as { name: string }[];
-        expect(found.map(({ name }) => name).sort()).toEqual(made);
+      const made = ['c0', 'c1', 'c2', 'c3', 'c4'];
+      for (const name of made) {
+        const { operation } = await settle(child, 'POST', '/1.0/containers', { name, source: { type: 'none' } });
+        expect(operation?.status).toBe('Success');
       }
+      await child.kill('SIGKILL');
+      const started = performance.now();
+      child = await startChild(bundle, dir, 'sim', flags);
+      // The lock of the ended process does not delay it.
+      expect(performance.now() - started).toBeLessThan(10_000);
+      const found = (await read(child, '/1.0/containers?recursion=1')) as { name: string }[];
+      expect(found.map(({ name }) => name).sort()).toEqual(made);
     } finally {
       await child.kill('SIGTERM');
       await rm(dir, { recursive: true, force: true });
@@ -202,22 +191,6 @@ describe.skipIf(missing !== undefined)('a daemon on etcd', () => {
       );
     } finally {
       await rm(first.dir, { recursive: true, force: true });
-    }
-  });
-
-  test.each([
-    [['--store-ca', '/none'], '--store-ca, --store-cert, --store-key and --store-login need --store'],
-    [['--store', 'etcd://a,b/c/d'], 'the name must be 1 to 63 letters'],
-    [['--store', 'etcd://a', '--store-cert', 'x'], '--store-cert and --store-key belong together'],
-    [['--store', 'etcd://127.0.0.1:1', '--store-login', '/none'], '--store-login: cannot read /none'],
-  ])('refuses the flags %j', async (flags, why) => {
-    const dir = tempFolder('gtya-');
-    try {
-      const error: unknown = await startChild(bundle, dir, 'sim', flags).catch((reason: unknown) => reason);
-      expect(error).toBeInstanceOf(DaemonFailed);
-      expect(String(error)).toContain(why);
-    } finally {
-      await rm(dir, { recursive: true, force: true });
     }
   });
 });

@@ -3,17 +3,12 @@ import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runStoreCommand } from '../../../server/daemon/stores/store-command.ts';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
-import {
-  bundleDaemon,
-  type Bundle,
-  type ChildDaemon,
-  read,
-  settle,
-  startChild,
-} from '../../support/daemons/child-process.ts';
+import { bundleDaemon, read, settle, startChild } from '../../support/daemons/child-process.ts';
+import { makeDaemon, type TestDaemon, type Wire } from '../../support/daemons/daemon.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { put } from '../../support/store/watching.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
@@ -22,40 +17,23 @@ const missing = etcdMissing();
 
 describe.skipIf(missing !== undefined)('gantryd store', () => {
   let etcd: TestEtcd;
-  let bundle: Bundle;
   let dir: string;
-  let child: ChildDaemon | undefined;
+  let daemon: TestDaemon | undefined;
   let names = 0;
-  beforeAll(async () => {
-    etcd = await startEtcd();
-    bundle = bundleDaemon();
-  });
+  beforeAll(async () => void (etcd = await startEtcd()));
   afterAll(() => etcd?.stop());
   beforeEach(() => void (dir = tempFolder('gtya-')));
-  afterEach(async () => {
-    await child?.kill('SIGKILL');
-    child = undefined;
-  });
+  afterEach(() => stop());
 
-  const start = async (...flags: string[]): Promise<ChildDaemon> => {
-    child = await startChild(bundle, dir, 'sim', flags);
-    return child;
+  const start = async (address?: string): Promise<void> => {
+    daemon = await makeDaemon({ dir, ...(address === undefined ? {} : { etcd: { address } }) });
   };
-  const stop = async (): Promise<void> => {
-    await child?.kill('SIGTERM');
-    child = undefined;
-  };
-  const store = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    new Promise((resolve) => {
-      const argv = [bundle.entry, 'store', ...args, '--state-dir', dir];
-      const env = { ...process.env };
-      delete env['GANTRY_SQLITE_WORKER'];
-      execFile(process.execPath, argv, { env }, (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
-  /** In this process: the program itself is shown by a migration and by a backup of the file. */
-  const storeHere = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+  async function stop(): Promise<void> {
+    await daemon?.stop();
+    daemon = undefined;
+  }
+  /** In this process: the first migration shows the program itself. */
+  const store = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
     const [out, err] = [process.stdout, process.stderr].map((stream) =>
       vi.spyOn(stream, 'write').mockImplementation(() => true),
     );
@@ -70,26 +48,30 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     }
   };
   const newAddress = (): string => `etcd://${etcd.endpoints.join(',')}/moved${names++}`;
-  const makeProfile = async (name: string): Promise<void> => {
-    const made = await settle(child!, 'POST', '/1.0/profiles', { name, config: { 'user.a': name } });
+  const makeProfile = async (name: string, at: Wire = daemon!): Promise<void> => {
+    const made = await settle(at, 'POST', '/1.0/profiles', { name, config: { 'user.a': name } });
     expect(made.status).toBeLessThan(300);
   };
   const profiles = async (): Promise<string[]> =>
-    ((await read(child!, '/1.0/profiles?recursion=1')) as { name: string }[]).map(({ name }) => name).sort();
+    ((await read(daemon!, '/1.0/profiles?recursion=1')) as { name: string }[]).map(({ name }) => name).sort();
 
   test('moves a running host into an etcd in one command; the daemon finds it there', async () => {
-    await start();
-    await makeProfile('one');
+    const bundle = bundleDaemon();
+    const child = await startChild(bundle, dir, 'sim');
+    await makeProfile('one', child);
     const address = newAddress();
-    const moved = await store('migrate', '--to', address);
-    expect(moved).toMatchObject({ code: 0, err: expect.stringContaining('containers keep running') });
-    expect(moved.out).toMatch(/^[0-9]+ records are in etcd:\/\//);
-    expect((await child?.exited)?.code).toBe(0);
+    const env = { ...process.env };
+    delete env['GANTRY_SQLITE_WORKER'];
+    const argv = [bundle.entry, 'store', 'migrate', '--to', address, '--state-dir', dir];
+    const moved = await promisify(execFile)(process.execPath, argv, { env });
+    expect(moved.stderr).toContain('containers keep running');
+    expect(moved.stdout).toMatch(/^[0-9]+ records are in etcd:\/\//);
+    expect((await child.exited).code).toBe(0);
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
     expect(etcd.ctl('get', `/${address.split('/').at(-1)}/data/profiles/one`, '--keys-only')).toContain('one');
     await stop();
-    expect(await storeHere('migrate', '--to', newAddress())).toMatchObject({
+    expect(await store('migrate', '--to', newAddress())).toMatchObject({
       code: 1,
       err: expect.stringContaining(`are in ${address} already`),
     });
@@ -98,10 +80,11 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
   test('refuses to move into a store that has records, and the host stays as it is', async () => {
     await start();
     await makeProfile('one');
+    await stop();
     const address = newAddress();
     const other = await openEtcdStore({ endpoints: etcd.endpoints, name: address.split('/').at(-1) ?? '' });
     await other.txn([], [put('/somebody', 'else')]);
-    expect(await storeHere('migrate', '--to', address)).toMatchObject({
+    expect(await store('migrate', '--to', address)).toMatchObject({
       code: 1,
       err: expect.stringContaining('is not empty: it has 1 records'),
     });
@@ -126,38 +109,36 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
     await stop();
-    expect(await storeHere('migrate', '--to', address)).toMatchObject({ code: 0 });
+    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
     // Interrupted before the host has noted it.
     const note = join(dir, 'database/store.json');
     expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ epoch: 2 });
     await rm(note);
-    expect(await storeHere('migrate', '--to', address)).toMatchObject({ code: 0 });
+    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
     expect(etcd.ctl('get', '--prefix', `/${name}/data/rubbish`)).toBe('');
   });
 
   test.each(['the file', 'an etcd'])('backs up and restores %s; later changes are gone', async (where) => {
-    const flags = where === 'the file' ? [] : ['--store', newAddress()];
     const file = join(dir, 'backup.ndjson');
-    const run = where === 'the file' ? store : storeHere;
-    await start(...flags);
+    await start(where === 'the file' ? undefined : newAddress());
     await makeProfile('one');
     // A store in etcd can be read beside its daemon.
     if (where === 'the file') await stop();
-    expect(await run('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
+    expect(await store('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(existsSync(`${file}.partial`)).toBe(false);
     if (where === 'the file') await start();
     await makeProfile('two');
-    const used = await run('restore', file, '--replace');
+    const used = await store('restore', file, '--replace');
     expect(used).toMatchObject({ code: 1, err: expect.stringContaining('is in use') });
     await stop();
-    expect(await run('restore', file)).toMatchObject({
+    expect(await store('restore', file)).toMatchObject({
       code: 1,
       err: expect.stringContaining('--replace puts the backup'),
     });
-    expect(await run('restore', file, '--replace')).toMatchObject({ code: 0 });
+    expect(await store('restore', file, '--replace')).toMatchObject({ code: 0 });
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
   });
@@ -166,12 +147,12 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     const address = newAddress();
     const file = join(dir, 'backup.ndjson');
     const other = newAddress();
-    await start('--store', address);
+    await start(address);
     await makeProfile('one');
-    expect(await storeHere('backup', file)).toMatchObject({ code: 0 });
+    expect(await store('backup', file)).toMatchObject({ code: 0 });
     await stop();
-    expect(await storeHere('restore', file, '--store', other)).toMatchObject({ code: 0 });
-    const error: unknown = await start('--store', address).catch((reason: unknown) => reason);
+    expect(await store('restore', file, '--store', other)).toMatchObject({ code: 0 });
+    const error: unknown = await start(address).catch((reason: unknown) => reason);
     expect(String(error)).toContain('not a later restore of it');
     await start();
     expect(await profiles()).toEqual(['default', 'one']);
@@ -182,19 +163,19 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     await makeProfile('one');
     await stop();
     const file = join(dir, 'backup.ndjson');
-    expect(await storeHere('backup', file)).toMatchObject({ code: 0 });
+    expect(await store('backup', file)).toMatchObject({ code: 0 });
     const whole = readFileSync(file, 'utf8');
     const damages = { 'is damaged': whole.slice(0, -30), 'is not a dump of a store': 'hello\n', 'is empty': '' };
     for (const [why, content] of Object.entries(damages)) {
       writeFileSync(file, content);
-      expect(await storeHere('restore', file, '--replace')).toMatchObject({
+      expect(await store('restore', file, '--replace')).toMatchObject({
         code: 1,
         err: expect.stringContaining(why),
       });
     }
     writeFileSync(file, whole);
     appendFileSync(file, '{"key":"/more","value":""}\n');
-    expect(await storeHere('restore', file, '--replace')).toMatchObject({
+    expect(await store('restore', file, '--replace')).toMatchObject({
       code: 1,
       err: expect.stringContaining('is damaged'),
     });
@@ -209,6 +190,6 @@ describe.skipIf(missing !== undefined)('gantryd store', () => {
     [['backup', 'x', '--replace'], '--replace belongs to restore'],
     [['migrate', '--to', 'http://x'], 'it does not start with etcd://'],
   ])('refuses %j', async (args, why) => {
-    expect(await storeHere(...args)).toMatchObject({ code: 64, err: expect.stringContaining(why) });
+    expect(await store(...args)).toMatchObject({ code: 64, err: expect.stringContaining(why) });
   });
 });

@@ -1,9 +1,9 @@
-// Small decisions about the store of a daemon: the login file, the note of the state directory, which process holds a lock.
+// Small decisions about the store of a daemon: its flags, the login file, the note of the state directory, which process holds a lock.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { hasProcessEnded, processIdentity } from '../../../server/daemon/process-identity.ts';
-import { parseLogin } from '../../../server/daemon/stores/store-choice.ts';
+import { etcdSettings, parseLogin, readStoreFlags } from '../../../server/daemon/stores/store-choice.ts';
 import { olderThanNoted } from '../../../server/daemon/stores/store-note.ts';
 
 test('a login file is one line USER:PASSWORD, and a wrong one is not shown', () => {
@@ -13,6 +13,18 @@ test('a login file is one line USER:PASSWORD, and a wrong one is not shown', () 
       new Error('--store-login: /etc/login must hold one line USER:PASSWORD'),
     );
   }
+});
+
+test.each([
+  [{ 'store-ca': '/none' }, '--store-ca, --store-cert, --store-key and --store-login need --store'],
+  [{ store: 'etcd://a', 'store-cert': 'x' }, '--store-cert and --store-key belong together'],
+])('the flags %j are refused', (flags, why) => {
+  expect(() => readStoreFlags(flags)).toThrow(why);
+});
+
+test('a file of a flag that cannot be read is named', async () => {
+  const choice = { address: 'etcd://127.0.0.1:1', login: '/none' };
+  await expect(etcdSettings(choice)).rejects.toThrow('--store-login: cannot read /none');
 });
 
 const noted = { storeUuid: 'a', epoch: 2, rev: 100 };
