@@ -25,21 +25,14 @@ const isRefusal = (answer: Answer): void => {
 };
 const paths = (answer: Answer): string[] => (answer.body.metadata.details as Json[]).map((each) => each.path as string);
 
-describe.each(withBody)('%s', (_id, method, path) => {
-  test.each([
-    ['no JSON', '{"a":'],
-    ['nothing', ''],
-    ['white space', ' \n'],
-    ['a list', '[]'],
-    ['a number', '7'],
-    ['null', 'null'],
-    ['text', '"x"'],
-    ['two documents', '{}{}'],
-    ['a member named __proto__', '{"config":{"__proto__":"x"}}'],
-  ])('refuses %s', async (_what, body) => {
+test.each(withBody)('%s refuses what is no object of JSON', async (_id, method, path) => {
+  for (const body of ['{"a":', '[]', '{"config":{"__proto__":"x"}}'])
     isRefusal(await daemon.call(method, path, body, { 'content-type': 'application/json' }));
-  });
 });
+
+test.each(['', ' \n', '7', 'null', '"x"', '{}{}'])('the body %j is refused', async (body) =>
+  isRefusal(await post(body)),
+);
 
 test('The details of an error hold the path and the message of each problem, and nothing else', async () => {
   const answer = await post(JSON.stringify({ name: 'p', config: { 'limits.memroy': '1GB', 'limits.cpu': 2 } }));
@@ -53,18 +46,6 @@ test('The details of an error hold the path and the message of each problem, and
 });
 
 describe('a body', () => {
-  test('is parsed as JSON whatever its content type', async () => {
-    for (const [index, type] of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', ''].entries()) {
-      const answer = await daemon.call(
-        'POST',
-        '/1.0/profiles',
-        JSON.stringify({ name: `t${index}` }),
-        type === '' ? {} : { 'content-type': type },
-      );
-      expect([type, answer.status]).toEqual([type, 200]);
-    }
-  });
-
   test('a body with a charset and byte order mark is accepted or refused, never a failure', async () => {
     expect((await post('{"name":"cs"}', { 'content-type': 'application/json; charset=utf-8' })).status).toBe(200);
     expect([200, 400]).toContain((await post('\uFEFF{"name":"bom"}')).status);
@@ -122,16 +103,10 @@ describe('a body', () => {
   });
 
   test.each([
-    [{ name: 7 }, 'name'],
-    [{ name: null }, 'name'],
-    [{ name: 'w', config: 'x' }, 'config'],
-    [{ name: 'w', config: { 'user.a': null } }, 'config.user.a'],
-    [{ name: 'w', config: { 'user.a': { b: 'c' } } }, 'config.user.a'],
-    [{ name: 'w', config: { 'user.a': true } }, 'config.user.a'],
-    [{ name: 'w', devices: { eth0: 'nic' } }, 'devices.eth0'],
-    [{ name: 'w', devices: { eth0: { type: 7 } } }, 'devices.eth0.type'],
-    [{ name: 'w', description: ['x'] }, 'description'],
     [{}, 'name'],
+    [{ name: null }, 'name'],
+    [{ name: 'w', config: { 'user.a': null } }, 'config.user.a'],
+    [{ name: 'w', devices: { eth0: { type: 7 } } }, 'devices.eth0.type'],
   ])('%j is refused with the path %s', async (body, path) => {
     const answer = await daemon.call('POST', '/1.0/profiles', body);
     isRefusal(answer);
@@ -180,28 +155,14 @@ test('a small body that arrives after its refusal does not close the connection'
   socket.destroy();
 });
 
-describe('input that is not HTTP', () => {
-  test.each(['rubbish\r\n\r\n', 'GET /1.0 HTTP/9.9\r\n\r\n', 'GET /1.0 HTTP/1.1\r\nbad header\r\n\r\n'])(
-    '%j is answered with 400 and the connection closed',
-    async (text) => {
-      const socket = connect(daemon.socketPath);
-      const chunks: Buffer[] = [];
-      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-      socket.write(text);
-      await new Promise((resolve) => socket.once('close', resolve));
-      expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 /);
-    },
-  );
-
-  test('ten thousand characters of query or path are refused or accepted, never a failure', async () => {
-    for (const path of [
-      `/1.0/containers?x=${'y'.repeat(10_000)}`,
-      `/1.0/containers/${'y'.repeat(10_000)}`,
-      `/1.0/images/aliases/${'y/'.repeat(4000)}`,
-    ]) {
-      expect((await daemon.call('GET', path)).status).toBeLessThan(500);
-    }
-  });
+test('ten thousand characters of query or path are refused or accepted, never a failure', async () => {
+  for (const path of [
+    `/1.0/containers?x=${'y'.repeat(10_000)}`,
+    `/1.0/containers/${'y'.repeat(10_000)}`,
+    `/1.0/images/aliases/${'y/'.repeat(4000)}`,
+  ]) {
+    expect((await daemon.call('GET', path)).status).toBeLessThan(500);
+  }
 });
 
 test('no request of this file was a failure of the server', () => {

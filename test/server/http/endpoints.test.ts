@@ -403,6 +403,7 @@ test('the socket belongs to the daemon and is not open to everybody', async () =
 
 test.each([
   ['no HTTP at all', 'nonsense\r\n\r\n'],
+  ['a version of HTTP that does not exist', 'GET /1.0 HTTP/9.9\r\n\r\n'],
   ['a header without a colon', 'GET /1.0 HTTP/1.1\r\nhost x\r\n\r\n'],
   ['two lengths', 'POST /1.0 HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
   ['headers without end', `GET /1.0 HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(100_000)}`],
