@@ -9,7 +9,15 @@ import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage, type ImageCompression } from '../../support/images/busybox.ts';
-import { hostileImages, metadataFile, oddImages, pax, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import {
+  hostileImages,
+  metadataFaults,
+  metadataFile,
+  oddImages,
+  pax,
+  rootfsDirectory,
+  tarOf,
+} from '../../support/images/hostile.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 import { until } from '../../support/until.ts';
 
@@ -47,7 +55,8 @@ describe('a hostile image is refused by name', () => {
 
 describe('unpacking writes nothing outside its target even without an inspection', () => {
   const all = (canary: string) => ({ ...hostileImages(canary), ...oddImages(canary) });
-  const names = Object.keys(all('/nowhere/canary'));
+  // Unpacking does not read what metadata.yaml says.
+  const names = Object.keys(all('/nowhere/canary')).filter((name) => !(name in metadataFaults));
   test.each(names)('%s', async (name) => {
     const place = await mkdtemp(join(base, 'place-'));
     await mkdir(join(place, 'outside'));

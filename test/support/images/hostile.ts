@@ -319,7 +319,7 @@ const missing: Record<string, HostileImage> = {
   },
 };
 
-const metadataFaults: Record<string, HostileImage> = {
+export const metadataFaults: Record<string, HostileImage> = {
   'metadata that is not YAML': { bytes: metadataOf('a: [1, 2'), message: /it is not YAML/ },
   'metadata that is a list': {
     bytes: metadataOf('- a\n- b\n'),

@@ -185,14 +185,14 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     const times: number[] = [];
     const limitMs = 250 * processSlowness();
     // On a busy machine more tries, until one had the processor for itself.
-    for (let count = 0; count < 7 || (count < 40 && Math.min(...times) >= limitMs); count += 1) {
+    for (let count = 0; count < 3 || (count < 40 && Math.min(...times) >= limitMs); count += 1) {
       const start = performance.now();
       await up({ 'ipv4.nat': 'true', 'ipv6.address': `${net.ipv6}::1/64`, 'ipv6.nat': 'true' });
       times.push(performance.now() - start);
       await net.driver.down(net.name);
     }
     times.sort((a, b) => a - b);
-    console.log(`up of a fresh network: median ${times[3]?.toFixed(0)} ms, fastest ${times[0]?.toFixed(0)} ms`);
+    console.log(`up of a fresh network: median ${times[1]?.toFixed(0)} ms, fastest ${times[0]?.toFixed(0)} ms`);
     expect(times[0]).toBeLessThan(limitMs);
   });
 });
