@@ -114,6 +114,9 @@ describe('an imported object', () => {
     }
   });
 
+  test('An id that names two projects is refused', () =>
+    expect(idOf('team/a,project=other')).rejects.toThrow('import id "team/a,project=other" is wrong'));
+
   const elsewhere = 'The imported toy_thing is in another project than its configuration says';
 
   test('A configuration with another project is refused by the run of an import block, with what to write', async () => {

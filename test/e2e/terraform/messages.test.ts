@@ -22,21 +22,25 @@ resource "gantry_container" "c" {
 `;
 
   test('The plan refuses lines of raw.lxc that the server would refuse, and warns about overlapping subnets', async () => {
-    for (const kind of ['gantry_profile', 'gantry_container']) {
-      const of = (line: string): string => `
+    const kinds = ['gantry_profile', 'gantry_container'];
+    const of = (line: string): string =>
+      kinds
+        .map(
+          (kind) => `
 resource "${kind}" "x" {
   name     = "x"
   config   = { "raw.lxc" = "${line}" }
   devices  = { root = { type = "disk", path = "/", pool = "fast" } }${kind === 'gantry_container' ? '\n  profiles = []' : ''}
 }
-`;
-      terraform.write(of('lxc.uts.name=x'));
-      expect(await terraform.fails('plan')).toMatch(
-        /The server would refuse raw.lxc .* the name belongs to the daemon/,
-      );
-      terraform.write(of('lxc.apparmor.profile=unconfined\\nlxc.cap.drop='));
-      expect((await terraform.plan()).changes).toBe(true);
-    }
+`,
+        )
+        .join('');
+    terraform.write(of('lxc.uts.name=x'));
+    const refused = await terraform.fails('plan');
+    for (const kind of kinds) expect(refused).toContain(`The server would refuse raw.lxc with ${kind}.x`);
+    expect(refused.split('the name belongs to the daemon')).toHaveLength(kinds.length + 1);
+    terraform.write(of('lxc.apparmor.profile=unconfined\\nlxc.cap.drop='));
+    expect((await terraform.plan()).changes).toBe(true);
     const lan = (name: string, address: string): string => `
 resource "gantry_network" "${name}" {
   name   = "${name}"
@@ -69,12 +73,15 @@ resource "gantry_container" "c" {
 }
 `;
     const first = lan('10.77.0.1/24');
-    for (const address of ['10.78.0.5', '10.77.0.1', '10.77.0.255']) {
-      terraform.write(`${pool}${first}${nic(address)}`);
-      expect(await terraform.fails('plan')).toMatch(
-        /The nic eth0 cannot have its ipv4.address: [\s\S]*the network lan0/,
-      );
-    }
+    const outside = ['10.78.0.5', '10.77.0.1', '10.77.0.255'];
+    const numbered = outside.map((address, at) =>
+      nic(address).replace('"c"', `"c${at}"`).replace('"web"', `"web${at}"`),
+    );
+    terraform.write(`${pool}${first}${numbered.join('')}`);
+    const wrong = await terraform.fails('plan');
+    for (const at of outside.keys()) expect(wrong).toContain(`with gantry_container.c${at}`);
+    expect(wrong.split('The nic eth0 cannot have its ipv4.address:')).toHaveLength(outside.length + 1);
+    expect(wrong).toContain('the network lan0');
     terraform.write(`${pool}${first}${nic('10.77.0.5')}`);
     await terraform.settle();
     terraform.write(`${pool}${lan('10.78.0.1/24')}${nic('10.78.0.5')}`);
@@ -129,25 +136,33 @@ resource "gantry_storage_volume" "v" {
 
   test('Messages never contain the value of a sensitive variable', async () => {
     const secret = 'do-not-say-this-1';
-    const variable = `
-variable "pw" {
-  default   = "${secret}"
-  sensitive = true
-}
-`;
-    for (const more of [
-      'config = { "limits.memory" = var.pw }',
-      'config = { "security.nesting" = var.pw }',
-      'config = { "user.pw" = var.pw, "limits.memory" = "nonsense" }',
-      'files = { "/a" = { content = "x", mode = var.pw } }',
-      'wait_for = [{ type = var.pw }]',
-      'exec = { a = { command = ["sh", "-c", "echo $PW; exit 3"], environment = { PW = var.pw } } }',
-      'devices = { root = { type = "disk", path = "/", pool = "fast" }, eth0 = { type = "nic", nictype = var.pw } }',
+    const written = (wrong: readonly string[]): void =>
+      terraform.write(
+        [
+          `variable "pw" {\n  default   = "${secret}"\n  sensitive = true\n}\n`,
+          ...wrong.map(
+            (more, at) =>
+              `resource "gantry_container" "c${at}" {\n  name     = "web${at}"\n  profiles = []\n  ${more}\n}\n`,
+          ),
+        ].join(''),
+      );
+    // Terraform knows variables at the plan, not before that, when it validates.
+    for (const wrong of [
+      ['config = { "user.pw" = var.pw, "limits.memory" = "nonsense" }'],
+      [
+        'config = { "limits.memory" = var.pw }',
+        'config = { "security.nesting" = var.pw }',
+        'files = { "/a" = { content = "x", mode = var.pw } }',
+        'wait_for = [{ type = var.pw }]',
+        'devices = { eth0 = { type = "nic", nictype = var.pw } }',
+      ],
     ]) {
-      terraform.write(variable + container(more).replace(/(devices {2}= .*)([^]*)(devices = )/, '$2$3'));
-      const said = await terraform.fails('apply', '-auto-approve', '-input=false');
-      expect(said, more).not.toContain(secret);
-      expect(said, more).not.toContain('Plugin error');
+      written(wrong);
+      const said = await terraform.fails('plan', '-input=false');
+      const named = [...said.matchAll(/with gantry_container\.c(\d)/g)].map(([, at]) => Number(at));
+      expect(new Set(named), said).toEqual(new Set(wrong.keys()));
+      expect(said).not.toContain(secret);
+      expect(said).not.toContain('Plugin error');
     }
   });
 });

@@ -218,11 +218,6 @@ describe.skipIf(noTerraform !== undefined)('the names of projects on gantryd', (
     const { terraform, daemon } = world;
     terraform.write(profile('"default"'));
     await terraform.settle();
-    for (const id of ['web,project=default', 'default/web']) {
-      await terraform.forget('gantry_profile.p');
-      await terraform.import('gantry_profile.p', id);
-      await terraform.expectNoChanges();
-    }
     // Without it nothing changes: the project stays that of the provider.
     terraform.write(profile('null'));
     await terraform.expectNoChanges();
@@ -234,13 +229,6 @@ describe.skipIf(noTerraform !== undefined)('the names of projects on gantryd', (
     terraform.write(profile('"default"'));
     await terraform.apply();
     expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/web');
-    for (const [id, message] of [
-      ['team/web,project=other', 'names both team and other'],
-      ['a/b/c', 'is not understood'],
-    ] as const) {
-      await terraform.run(['state', 'rm', 'gantry_profile.p']);
-      expect(await terraform.fails('import', 'gantry_profile.p', id)).toContain(message);
-    }
   });
 
   test('An import id of a pool cannot name a project', async () => {

@@ -223,8 +223,6 @@ data "gantry_image" "i" {
     expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/p');
     write(`resource "gantry_profile" "p" {\n  name = "p"\n}\n`, `    "a b" = { address = "unix:///x" }\n`);
     expect(await terraform.fails('plan')).toContain('must consist of letters');
-    write('', `    half = { address = "https://h", client_key = "x" }\n`);
-    expect(await terraform.fails('plan')).toMatch(/Client certificate and key belong together/);
     write('resource "gantry_profile" "p" {\n  name = "p"\n}\n');
     expect(await terraform.fails('import', 'gantry_profile.p', 'east:p')).toContain(
       'The provider has no remote "east"',

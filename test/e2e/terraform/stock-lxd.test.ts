@@ -1,14 +1,14 @@
-// Terraform on a stock LXD server where it differs from gantryd: modes of files, copies, projects, restricted certificates, names.
+// Terraform on a stock LXD server where it differs from gantryd: modes of files, copies, projects, names.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { found } from '../../support/cluster/form.ts';
-import { makeClient } from '../../support/daemons/tls.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('Terraform on a stock LXD server') ?? busyboxMissing() ?? stockLxdMissing();
@@ -23,14 +23,7 @@ describe.skipIf(missing !== undefined)('Terraform on a stock LXD server', { time
   beforeAll(async () => {
     attached = await serveHere();
     lxd = await startStockLxd();
-  });
-  afterAll(async () => {
-    attached?.stop();
-    await lxd?.cleanUp();
-  });
-  beforeEach(async () => {
-    terraform = new Terraform(attached, { address: `unix://${lxd.socketPath}` });
-    const image = await buildBusyboxImage(join(terraform.dir, 'image'));
+    const image = await buildBusyboxImage(tempFolder('gtf-image-'));
     base = `
 resource "gantry_storage_pool" "p" {
   name   = "tfpool"
@@ -41,6 +34,11 @@ resource "gantry_image" "i" {
 }
 `;
   });
+  afterAll(async () => {
+    attached?.stop();
+    await lxd?.cleanUp();
+  });
+  beforeEach(() => void (terraform = new Terraform(attached, { address: `unix://${lxd.socketPath}` })));
 
   const root = 'root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }';
   const container = (name: string, more = ''): string => `
@@ -101,30 +99,7 @@ resource "gantry_container_exec" "modes" {
     expect((await lxd.get('/1.0')).config).toEqual({});
   });
 
-  test('A copy without configured profiles gets those of its source', async () => {
-    terraform.write(`${base}
-resource "gantry_profile" "x" {
-  name    = "disks"
-  devices = { ${root} }
-}
-resource "gantry_container" "a" {
-  name     = "a"
-  profiles = [gantry_profile.x.name]
-  running  = false
-  source   = { type = "image", fingerprint = gantry_image.i.fingerprint }
-}
-resource "gantry_container" "b" {
-  name    = "b"
-  running = false
-  source  = { type = "copy", source = gantry_container.a.name }
-}
-`);
-    await terraform.settle();
-    expect((await lxd.get('/1.0/containers/b')).profiles).toEqual(['disks']);
-    await terraform.destroy();
-  });
-
-  test('A copied snapshot keeps the config of its container, is published, and a container from a backup has only the configured values', async () => {
+  test('A copy has the profiles of its source, a copied snapshot also the config of its container, it is published, and a container from a backup has only the configured values', async () => {
     const all = `${base}
 resource "gantry_profile" "x" {
   name    = "disks"
@@ -140,6 +115,11 @@ resource "gantry_container" "a" {
 resource "gantry_snapshot" "s" {
   container = gantry_container.a.name
   name      = "before"
+}
+resource "gantry_container" "whole" {
+  name    = "whole"
+  running = false
+  source  = { type = "copy", source = gantry_container.a.name }
 }
 resource "gantry_container" "b" {
   name    = "b"
@@ -166,10 +146,10 @@ resource "gantry_container" "r" {
 }
 `);
     await terraform.settle();
-    for (const name of ['b', 'r']) {
+    for (const name of ['whole', 'b', 'r']) {
       const { config, profiles } = await lxd.get(`/1.0/containers/${name}`);
       expect(profiles).toEqual(['disks']);
-      expect(config['user.old']).toBe(name === 'b' ? '1' : undefined);
+      expect(config['user.old']).toBe(name === 'r' ? undefined : '1');
     }
     expect(await lxd.get('/1.0/containers/r/snapshots')).toHaveLength(1);
     await terraform.destroy();
@@ -247,9 +227,8 @@ resource "gantry_container_device" "d" {
     await terraform.destroy();
   });
 
-  test('Certificates are restricted, volumes are copied from other projects, and a project is destroyed with its contents', async () => {
-    writeFileSync(join(terraform.dir, 'ci.crt'), (await makeClient('ci')).certPem);
-    const all = (more: string): string => `${base}
+  test('Volumes are copied from other projects, and a project is destroyed with its contents', async () => {
+    const all = `${base}
 resource "gantry_project" "t" {
   name          = "team"
   force_destroy = true
@@ -259,20 +238,9 @@ resource "gantry_storage_volume" "v" {
   pool = gantry_storage_pool.p.name
   name = "data"
 }
-resource "gantry_certificate" "ci" {
-  name        = "ci"
-  certificate = file("\${path.module}/ci.crt")
-  ${more}
-}
 `;
-    terraform.write(all('restricted = true\n  projects = [gantry_project.t.name]'));
-    await terraform.settle();
-    const { fingerprint } = await terraform.state('gantry_certificate.ci');
-    const trusted = (): Promise<unknown> => lxd.get(`/1.0/certificates/${fingerprint}`);
-    expect(await trusted()).toMatchObject({ restricted: true, projects: ['team'] });
-    terraform.write(all(''));
-    await terraform.settle();
-    expect(await trusted()).toMatchObject({ restricted: false });
+    terraform.write(all);
+    await terraform.apply();
     // Objects of others in the project are deleted with it.
     const made = async (path: string, body: object): Promise<void> => {
       const answer = await lxd.call('POST', `${path}?project=team`, body);
@@ -287,7 +255,7 @@ resource "gantry_certificate" "ci" {
       type: 'custom',
       config: { 'user.x': '1' },
     });
-    terraform.write(`${all('')}
+    terraform.write(`${all}
 resource "gantry_storage_volume" "copy" {
   pool   = gantry_storage_pool.p.name
   name   = "copy"

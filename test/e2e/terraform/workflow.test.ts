@@ -1,5 +1,5 @@
 // Real Terraform with the provider from its mirror against gantryd on the simulation: the usual tasks of a user.
-import { mkdirSync, writeFileSync, readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -110,20 +110,6 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     await packed.init();
     await packed.apply();
     expect((await packed.outputs())['v']).toBe(release.version);
-    // A missing Node is reported in a clear sentence.
-    mkdirSync(join(packed.dir, 'bin'));
-    const { env } = packed;
-    env['PATH'] = `${join(packed.dir, 'bin')}:/nonexistent`;
-    const terraformPath = (process.env['PATH'] ?? '').split(':').map((dir) => join(dir, 'terraform'));
-    const found = terraformPath.find((path) => readable(path));
-    for (const [name, path] of [
-      ['terraform', found ?? ''],
-      ['sh', '/bin/sh'],
-      ['dirname', '/usr/bin/dirname'],
-    ] as const) {
-      writeFileSync(join(packed.dir, 'bin', name), `#!/bin/sh\nexec ${path} "$@"\n`, { mode: 0o755 });
-    }
-    expect(await packed.fails('plan')).toContain('needs Node.js 20.19 or newer');
   });
 
   test('The schema of the provider equals the schema that Terraform prints', async () => {
@@ -320,9 +306,7 @@ ${container(`config = {
     await terraform.settle();
     const before = await daemon.get('/1.0/containers/web1');
     expect(before.config['limits.memory']).toBe('64MiB');
-    // A change of one entry of the map, and then of one that restarts the container.
-    terraform.write(late('32MiB', 1024));
-    await terraform.settle();
+    // One of the changed entries restarts the container.
     terraform.write(late('32MiB', 2048));
     await terraform.settle();
     const after = await daemon.get('/1.0/containers/web1');
@@ -354,12 +338,3 @@ ${container(`config = {
     expect(await terraform.fails('apply', '-auto-approve')).toMatch(/This server cannot take member_overrides/);
   });
 });
-
-function readable(path: string): boolean {
-  try {
-    readFileSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
