@@ -1,5 +1,5 @@
-// Restraints of the controller: suspensions, drift that is only reported, dependencies between sets, windows, stopped rollouts, and
-// rollbacks.
+// Restraints of the controller: suspensions, drift that is only reported, stopped rollouts, and rollbacks. rollouts.test.ts and
+// gates.test.ts have suspended sets, dependencies between sets and windows.
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   hasStatus,
@@ -103,19 +103,6 @@ describe('a suspension', () => {
     await until(async () => (await own.profile(1, 'late')) === undefined, waitMs);
   });
 
-  test('a suspension of the set holds new revisions back too', async () => {
-    const own = await opened(1);
-    await hasStatus(own, 'web', 'synced');
-    await own.engine.suspend('web', { reason: 'freeze' }, 'ann');
-    await hasStatus(own, 'web', 'suspended');
-    await own.write('a.yaml', profileText('web', { 'user.note': 'new' }));
-    await until(() => own.engine.history('web').length > 1, waitMs);
-    await hasStatus(own, 'web', 'suspended');
-    expect(await noteOf(own, 1)).toBe('a');
-    await own.engine.resume('web', {}, 'ann');
-    await until(async () => (await noteOf(own, 1)) === 'new', waitMs);
-  });
-
   test('a suspension with a past end, of a field without object or of an unknown host is refused', async () => {
     const own = await opened(1);
     const bad = [
@@ -144,14 +131,6 @@ describe('rules', () => {
     await until(async () => (await own.profile(1, 'web'))?.['user.other'] === 'z', waitMs);
     expect(await noteOf(own, 1)).toBe('b');
   });
-
-  test('a set outside its window changes nothing and reports when it opens', async () => {
-    const hour = (new Date().getUTCHours() + 6) % 24;
-    const own = await opened(1, 'a', simpleConfig(`windows: { allow: [{ cron: "0 ${hour} * * *", duration: 1h }] }`));
-    await hasStatus(own, 'web', 'waiting');
-    expect(await own.profile(1, 'web')).toBeUndefined();
-    expect(own.engine.overview().sets[0]?.nextWindow).toMatch(new RegExp(`T${String(hour).padStart(2, '0')}:00:00`));
-  });
 });
 
 describe('sets and hosts', () => {
@@ -170,14 +149,6 @@ describe('sets and hosts', () => {
     expect(own.engine.history('web').find(({ outcome }) => outcome === 'rolled-back')?.hosts).not.toContain('h3');
     await own.write('a.yaml', profileText('web', { 'user.note': 'c', 'user.other': 'x' }));
     await until(async () => (await noteOf(own, 3)) === 'c', waitMs);
-  });
-
-  test('hosts after a failed one keep their revision without rollback', async () => {
-    const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1 }, retry: { first: 60s }'));
-    await hasStatus(own, 'web', 'synced');
-    await own.write('a.yaml', broken('r2'));
-    await hasStatus(own, 'web', 'failed');
-    expect([await noteOf(own, 1), await noteOf(own, 3)]).toEqual(['b', 'a']);
   });
 
   test('a set rolls back to a revision, stays there, and follows its source again when resumed', async () => {
