@@ -3,17 +3,17 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
-import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { makeDaemon, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
 import { runProcess } from '../../support/cli/programs.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 
 const example = exampleFolder('fleet');
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the example of a fleet: ${noImage}`);
-else if (missing !== undefined) console.log(`skipped: the example of a fleet with real containers: ${missing}`);
 const networks = ['fleeta0', 'fleetb0'];
 
 const programs = buildShellPrograms();
@@ -46,22 +46,22 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the example of a fleet', () => {
-  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
+  test.skipIf(noImage !== undefined)(
     'is rolled out, found unchanged, moved to production and destroyed on the simulation',
     () => walkThrough('sim'),
   );
 
   test('continues after a killed program on every host', async () => {
     const base = join(programs.root, 'killed');
-    const daemons: Gantryd[] = [];
+    const daemons: TestDaemon[] = [];
     try {
       for (const name of ['alpha', 'beta']) {
         mkdirSync(join(base, name), { recursive: true });
-        daemons.push(await startGantryd(programs, { runtime: 'sim', dir: join(base, name) }));
+        daemons.push(await makeDaemon({ dir: join(base, name) }));
       }
       const hosts = join(base, 'hosts.yaml');
       writeFileSync(hosts, readFileSync(join(example, 'hosts.yaml'), 'utf8').replaceAll('/tmp/fleet', base));
-      const names = Array.from({ length: 40 }, (_, index) => `kind: profile\nname: p${index}\n`);
+      const names = Array.from({ length: 15 }, (_, index) => `kind: profile\nname: p${index}\n`);
       writeFileSync(join(base, 'stack.yaml'), names.join('---\n'));
       const gantry = (verb: string, ...more: readonly string[]): readonly string[] => [
         process.execPath,
@@ -85,11 +85,12 @@ describe('the example of a fleet', () => {
       expect(again.stdout).toMatch(/^beta +done/m);
       expect((await runProcess(gantry('plan', '--detailed-exitcode'), { env })).code).toBe(0);
     } finally {
-      for (const gantryd of daemons) await remove(gantryd, networks);
+      for (const daemon of daemons) await daemon.cleanUp();
     }
   });
 
-  test.skipIf(noImage !== undefined || missing !== undefined)(
+  // Other examples are walked through on real containers.
+  test.skipIf(noImage !== undefined || missing !== undefined || !isLongRun)(
     'does the same with real containers, and leaves nothing behind',
     { timeout: 300_000 },
     () => withRealNetwork('fleet', () => walkThrough('lxc')),
