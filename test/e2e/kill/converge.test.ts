@@ -24,7 +24,7 @@ const subnet = freeSubnet();
 const missing = await realRuntimeMissing();
 const rounds = (usual: number): number => Number(process.env['GANTRY_ROUNDS'] ?? usual);
 const network = 'gtec0';
-const containers = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
+const containers = isLongRun ? ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'] : ['c1', 'c2', 'c3'];
 
 const programs = buildPrograms();
 const work = tempFolder('gtec-');

@@ -93,9 +93,10 @@ const shown: readonly (readonly [string, ...string[]])[] = [
   ['apply', '-f', 'STACK', '-y'],
   ['force-unlock'],
   ['force-unlock', evil],
-  ...['profile', 'network', 'storage_pool', 'storage_volume', 'image', 'image_alias', 'container'].flatMap((kind) =>
-    ['table', 'yaml', 'json', 'name'].map((format) => ['get', kind, '-o', format] as const),
+  ...['profile', 'network', 'storage_pool', 'storage_volume', 'image', 'image_alias'].map(
+    (kind) => ['get', kind] as const,
   ),
+  ...['table', 'yaml', 'json', 'name'].map((format) => ['get', 'container', '-o', format] as const),
   ['get', 'profile', evil],
   ['get', evil],
   ['show'],

@@ -120,7 +120,7 @@ describe('the plugin', () => {
 });
 
 const missing = terraformMissing('plugins of a killed Terraform');
-const profiles = isLongRun ? 400 : 150;
+const profiles = isLongRun ? 400 : 60;
 
 describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }, () => {
   let daemon: TestDaemon;

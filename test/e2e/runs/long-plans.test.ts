@@ -2,7 +2,7 @@
 // output is unchanged.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../reconciler/cli/output/process-io.ts';
 import { pagerFor } from '../../../reconciler/cli/session/pager.ts';
 import { spellRanges } from '../../../reconciler/core/render/equal-changes.ts';
@@ -14,8 +14,8 @@ import { tempFolder } from '../../support/temp-folder.ts';
 let daemon: TestDaemon;
 let dir: string;
 let stack: string;
-beforeEach(async () => {
-  daemon = await makeDaemon();
+beforeAll(async () => void (daemon = await makeDaemon()));
+beforeEach(() => {
   dir = tempFolder('glp-');
   stack = join(dir, 'stack.yaml');
   const container = (index: number): string =>
@@ -28,7 +28,7 @@ beforeEach(async () => {
   ];
   writeFileSync(stack, parts.join('---\n'));
 });
-afterEach(() => daemon?.cleanUp());
+afterAll(() => daemon?.cleanUp());
 
 const gantry = (...words: readonly string[]): Promise<CliRun> =>
   cli([...words, '--host', `unix://${daemon.socketPath}`]);
