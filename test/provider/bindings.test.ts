@@ -167,34 +167,30 @@ new profile.Profile(stack, 'p', { name: '${flavour}', devices: { root: rootDisk(
 process.stdout.write(Testing.synth(stack));
 `;
 
-  test.each(['cdktf', 'cdktn'])(
-    'The package serves apps that are modules and apps that require, for %s',
-    async (flavour) => {
-      const files = [
-        app(
-          `${flavour}/app.mjs`,
-          `import { App, Testing } from '${flavour}';\nimport { GantryStack, profile, rootDisk } from 'gantry/${flavour}';\n${body(flavour)}`,
-        ),
-        app(
-          `${flavour}/app.cjs`,
-          `const { App, Testing } = require('${flavour}');\nconst { GantryStack, profile, rootDisk } = require('gantry/${flavour}');\n${body(flavour)}`,
-        ),
-      ];
-      for (const file of files) {
-        const ran = await runProcess([process.execPath, file], { cwd: installed.root });
-        expect(ran.stderr).toBe('');
-        const { resource, terraform } = JSON.parse(ran.stdout) as Record<
-          string,
-          Record<string, Record<string, unknown>>
-        >;
-        expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
-        const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
-        // Not the exact version: output that is kept would refuse every update of the provider.
-        const later = `~> ${version.split('.').slice(0, 2).join('.')}`;
-        expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version: later } });
-      }
-    },
-  );
+  test('The package serves apps that are modules and apps that require', async () => {
+    const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+    for (const [flavour, file, text] of [
+      [
+        'cdktf',
+        'app.mjs',
+        "import { App, Testing } from 'cdktf';\nimport { GantryStack, profile, rootDisk } from 'gantry/cdktf';\n",
+      ],
+      [
+        'cdktn',
+        'app.cjs',
+        "const { App, Testing } = require('cdktn');\nconst { GantryStack, profile, rootDisk } = require('gantry/cdktn');\n",
+      ],
+    ] as const) {
+      const program = app(`${flavour}/${file}`, text + body(flavour));
+      const ran = await runProcess([process.execPath, program], { cwd: installed.root });
+      expect(ran.stderr).toBe('');
+      const { resource, terraform } = JSON.parse(ran.stdout) as Record<string, Record<string, Record<string, unknown>>>;
+      expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
+      // Not the exact version: output that is kept would refuse every update of the provider.
+      const later = `~> ${version.split('.').slice(0, 2).join('.')}`;
+      expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version: later } });
+    }
+  });
 
   test.skipIf(generatorsMissing !== undefined).each(['cdktf', 'cdktn'] as const)(
     'The output of the stock generator of %s compiles without adjustments',
