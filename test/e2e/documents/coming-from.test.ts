@@ -203,13 +203,14 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
   });
 
   let clean = '';
-  /** What every row presumes: the stack is applied and `web` runs; what other rows made is gone. */
-  async function reset(words: string): Promise<void> {
+  /** What every row presumes: the stack is applied and `web` runs; what other rows made is gone. Returns what is on the server. */
+  async function reset(words: string): Promise<readonly string[]> {
     for (const file of ['web.plan', 'web.tar.gz', 'gantry.schema.json', 'web.yaml', 'other.yaml', 'FILE'])
       rmSync(join(folder, file), { force: true });
     for (const [file, text] of Object.entries(texts))
       if (!only.has(file) || words.split(' ').includes(file)) writeFileSync(join(folder, file), text);
-    if ((await onServer()).join() === clean) return;
+    const found = await onServer();
+    if (found.join() === clean) return found;
     const all = (await daemon.get('/1.0/containers?recursion=1')) as { name: string; status: string }[];
     for (const { name, status } of all) {
       const to = (action: string) => daemon.ok('PUT', `/1.0/containers/${name}/state`, { action, force: true });
@@ -227,13 +228,15 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
     await daemon.call('DELETE', '/1.0/profiles/extra');
     await daemon.call('PATCH', '/1.0/profiles/base', { description: '' });
     await ok('apply stack.yaml -y');
-    clean = (await onServer()).join();
+    const left = await onServer();
+    clean = left.join();
+    return left;
   }
 
-  /** A command that somebody ends once it has begun. */
+  /** A command that somebody ends once it has begun: when it prints something, or after 2 s. */
   async function endless(line: string): Promise<CliRun> {
     let interrupt = (): void => {};
-    const running = gantry(line, { interrupts: (give) => (interrupt = give) });
+    const running = gantry(line, { interrupts: (give) => (interrupt = give), onStdout: () => interrupt() });
     const timer = setInterval(() => interrupt(), 2000);
     return running.finally(() => clearInterval(timer));
   }
@@ -246,22 +249,19 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
     ...(await contentsOf(daemon)),
     ...(await inside('/etc')).map((file) => `web has /etc/${file}`),
   ];
-  /** What is on the server, in `/etc` of `web`, and in the folder. */
-  const contents = async (): Promise<string[]> => [
-    ...(await onServer()),
-    ...readdirSync(folder, { withFileTypes: true })
+  const inFolder = (): string[] =>
+    readdirSync(folder, { withFileTypes: true })
       .toSorted((one, other) => (one.name < other.name ? -1 : 1))
       .filter((file) => file.isFile())
-      .map(({ name }) => `file ${name}`),
-  ];
+      .map(({ name }) => `file ${name}`);
   const effects: string[] = [];
 
   test.each(rows.filter(({ words }) => !elsewhere.has(words)))('$row is gantry $words', async ({ words }) => {
     const { before = [], piped, isEndless, refusal, code = 0, typed = words, absent = [] } = typings[words] ?? {};
-    await reset([words, ...before].join(' '));
+    const presumed = await reset([words, ...before].join(' '));
     for (const line of before) await ok(line);
     for (const file of absent) rmSync(join(folder, file));
-    const had = await contents();
+    const had = [...(before.length === 0 ? presumed : await onServer()), ...inFolder()];
     const ran = isEndless === true ? await endless(typed) : await gantry(typed, { piped: piped ?? '' });
     if (refusal === undefined && isEndless === true) expect([0, 130], ran.stderr).toContain(ran.code);
     else if (refusal === undefined) expect(ran.code, ran.stderr).toBe(code);
@@ -269,7 +269,7 @@ describe.skipIf(noImage !== undefined)('the right-hand column', () => {
       expect(ran.stderr).toMatch(refusal[1]);
       expect(ran.code).toBe(refusal[0]);
     }
-    const has = await contents();
+    const has = [...(await onServer()), ...inFolder()];
     const lines = [
       `gantry ${typed}`,
       ...had.filter((line) => !has.includes(line)).map((line) => `  - ${line}`),
