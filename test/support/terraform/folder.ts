@@ -1,10 +1,9 @@
 // A folder with a configuration, loaded by gantry like the command line does, and applied by the real Terraform: outputs of both.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Diagnostic } from '../../../reconciler/core/documents/diagnostic.ts';
 import type { Json } from '../../../reconciler/core/documents/document.ts';
-import { isMap } from '../../../reconciler/core/documents/json-values.ts';
 import { parseJson } from '../../../reconciler/manifest/text/parse-json.ts';
 import { readSources } from '../../../reconciler/manifest/text/sources.ts';
 import type { TerraformLoad } from '../../../reconciler/manifest/terraform-json/load-terraform.ts';
@@ -12,6 +11,7 @@ import { readModuleFiles } from '../../../reconciler/manifest/terraform/module-f
 import { loadWithData, type LiveData } from '../../../reconciler/manifest/terraform/load-with-data.ts';
 import { declaredIn, givenValues } from '../../../reconciler/manifest/terraform/variable-values.ts';
 import { tempFolder } from '../temp-folder.ts';
+import { outputsOf } from './oracle.ts';
 
 const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
 
@@ -62,16 +62,16 @@ export class TerraformFolder {
     const options = { cwd: this.dir, env: { ...process.env, ...quiet, ...env }, encoding: 'utf8' } as const;
     for (const name of ['terraform.tfstate', '.terraform'])
       rmSync(join(this.dir, name), { recursive: true, force: true });
-    const init = spawnSync('terraform', ['init', '-input=false', '-no-color'], options);
-    if (init.status !== 0) return { text: init.stdout + init.stderr };
+    // Without a module Terraform needs no `init` here.
+    const hasModules = readFileSync(join(this.dir, 'main.tf.json'), 'utf8').includes('"module"');
+    const init = hasModules ? spawnSync('terraform', ['init', '-input=false', '-no-color'], options) : undefined;
+    if (init !== undefined && init.status !== 0) return { text: init.stdout + init.stderr };
     const given = Object.entries(vars).map(([name, value]) => `-var=${name}=${value}`);
     const argv = ['apply', '-auto-approve', '-input=false', '-no-color', ...given];
     const run = spawnSync('terraform', argv, options);
     const text = run.stdout + run.stderr;
     if (run.status !== 0) return { text };
-    const outputs = JSON.parse(execFileSync('terraform', ['output', '-json'], options)) as unknown;
-    if (!isMap(outputs as Json)) return { text };
-    const entries = Object.entries(outputs as Record<string, { readonly value: unknown }>);
+    const entries = Object.entries(outputsOf(this.dir));
     return { outputs: Object.fromEntries(entries.map(([name, { value }]) => [name, value])), text };
   }
 }

@@ -1,6 +1,6 @@
 // Evaluates expressions with the real Terraform: all of them are outputs of one configuration without providers.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Value } from '../../../reconciler/manifest/terraform-json/expression/values.ts';
 import { tempFolder } from '../temp-folder.ts';
@@ -13,6 +13,14 @@ export function oracleMissing(what: string): string | undefined {
   if (status === 0) return undefined;
   console.log(`skipped: ${what}: terraform is not on the PATH`);
   return 'terraform is not on the PATH';
+}
+
+/** The outputs of an apply in a folder, from its state: Terraform needs a second to print them. */
+export function outputsOf(dir: string): Readonly<Record<string, { readonly value: unknown }>> {
+  const state = JSON.parse(readFileSync(join(dir, 'terraform.tfstate'), 'utf8')) as {
+    readonly outputs: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+  return state.outputs;
 }
 
 const refused = '(refused)';
@@ -68,14 +76,13 @@ export class TerraformOracle {
     const argv = ['apply', '-auto-approve', '-input=false', '-no-color'];
     const run = spawnSync('terraform', argv, { cwd: this.dir, env });
     if (run.status === 0) {
-      const text = execFileSync('terraform', ['output', '-json'], { cwd: this.dir, env, encoding: 'utf8' });
-      const outputs = JSON.parse(text) as Record<string, { readonly value: unknown }>;
+      const outputs = outputsOf(this.dir);
       for (const index of indexes) take(index, outputs[`o${index}`]?.value ?? null);
       return;
     }
     if (indexes.length === 1) return;
     const blamed = new Set(
-      [...run.stderr.toString().matchAll(/output\.o(\d+)\.value/g)].map((match) => Number(match[1])),
+      [...run.stderr.toString().matchAll(/\bin output\.o(\d+)\b/g)].map((match) => Number(match[1])),
     );
     const rest = indexes.filter((index) => !blamed.has(index));
     if (blamed.size > 0 && rest.length < indexes.length) this.#solve(rest, outputOf, take);
