@@ -79,6 +79,15 @@ export class Repository {
     this.git('push', '--quiet', '--force', 'origin', `refs/tags/${name}`);
   }
 
+  /** Pushes an empty commit by each author; one program makes all of them. */
+  pushMany(authors: readonly string[]): void {
+    const commit = (name: string): string =>
+      `commit refs/heads/main\nauthor ${name} <${name}@example.org> 1767225600 +0000\ncommitter Ada <ada@example.org> 1767225600 +0000\ndata 4\nmore\n`;
+    const input = authors.map((name, at) => commit(name) + (at === 0 ? `from ${this.head()}\n` : '')).join('\n');
+    execFileSync('git', ['fast-import', '--quiet'], { cwd: this.work, env, input });
+    this.push();
+  }
+
   /** Writes a raw object, even one that git would refuse. */
   writeObject(type: 'blob' | 'tree' | 'commit', contents: Buffer): string {
     const args = ['hash-object', '-w', '-t', type, '--literally', '--stdin'];

@@ -277,9 +277,7 @@ describe('hostile repositories', () => {
     const first = repository.commit({ 'a.yaml': '1' });
     const followed = source({ history }, history);
     await followed.check();
-    repository.gitWith({ GIT_AUTHOR_NAME: 'Eve' }, 'commit', '-q', '--allow-empty', '-m', 'hidden');
-    repository.git('-c', 'alias.many=!for i in $(seq 210); do git commit -q --allow-empty -m more; done', 'many');
-    repository.push();
+    repository.pushMany(['Eve', ...Array.from({ length: 210 }, () => 'Ada')]);
     const { revision } = await followed.check();
     expect(await followed.authors?.(revision, first)).toContain('Eve');
   });
