@@ -113,9 +113,11 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       expect(await drawer.count()).toBe(0);
     }));
 
-  test('rolls back to a revision of the history after a reason was given', () =>
+  test('offers a rollback only to kept revisions, once each, and rolls back after a reason was given', () =>
     visiting({ place: '#/sets/web/history' }, async ({ page, server }) => {
       await page.getByText('+1 created').first().waitFor();
+      await page.getByText('commit: First version').waitFor();
+      expect(await page.getByRole('button', { name: /^Roll back to/ }).allInnerTexts()).toHaveLength(1);
       await confirm(page, 'Roll back to 1b2c3d4e', 'the shop is slow', 'Roll back');
       await page.getByText('The rollback of web has begun.').waitFor();
       expect(server.asked).toEqual([
@@ -126,13 +128,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       ]);
     }));
 
-  test('offers a rollback only to kept revisions, once each', () =>
-    visiting({ place: '#/sets/web/history' }, async ({ page }) => {
-      await page.getByText('commit: First version').waitFor();
-      expect(await page.getByRole('button', { name: /^Roll back to/ }).allInnerTexts()).toHaveLength(1);
-    }));
-
-  test('approves a deletion beyond the limit for the revision that was shown', () =>
+  test('approves the deletion beyond the limit and the plan that were shown, and no others', () =>
     visiting({ place: '#/sets/base' }, async ({ page, server }) => {
       await page.getByText('profile/old, network/old and 58 more').waitFor({ state: 'attached' });
       await confirm(page, 'Approve deletion', 'the shop moved', 'Delete them');
@@ -143,16 +139,13 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
           body: { revision: '7d3f0c1a9be2445d8e7701c2b3a4d5e6f7081920', reason: 'the shop moved' },
         },
       ]);
-    }));
-
-  test('approves the plan that was shown, and no other', () =>
-    visiting({ place: '#/sets/base' }, async ({ page, server }) => {
       await confirm(page, 'Approve the plan', 'seen with ann', 'Approve');
       await page.getByText('The plan of base is approved.').waitFor();
       await button(page, 'Approve the plan').waitFor({ state: 'detached' });
-      const [{ body, path } = { body: undefined, path: '' }] = server.asked;
-      expect(path).toBe('/api/v1/sets/base/approve');
-      expect(body).toMatchObject({ plan: 'b1946ac92492d234', reason: 'seen with ann' });
+      expect(server.asked.at(-1)).toMatchObject({
+        path: '/api/v1/sets/base/approve',
+        body: { plan: 'b1946ac92492d234', reason: 'seen with ann' },
+      });
     }));
 
   test('opens a console that carries keys and its size, and connects again', () =>

@@ -95,15 +95,20 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
   // Each in one look, every second in the other; a long run has all in both.
   test.each(looks)('open dialogs, drawers and folding parts without axe findings, $look', async (look) => {
     const server = await harness.serve(smallWorld());
-    onTestFinished(() => server.stop());
+    const { page, complaints, close } = await harness.open(server, look);
+    onTestFinished(async () => {
+      await close();
+      await server.stop();
+    });
     const seen = Object.entries(openings).filter((_, index) => isLongRun || looks[index % 2] === look);
     for (const [name, opening] of seen) {
-      const { page, complaints, close } = await harness.open(server, { ...look, place: opening.place });
+      await page.goto(server.url + opening.place);
       await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
       await open(page, opening);
       const found = { name, findings: await axeFindings(page), sideways: await sidewaysScroll(page), complaints };
       expect(found).toEqual({ name, findings: [], sideways: 0, complaints: [] });
-      await close();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
   });
 
