@@ -55,33 +55,29 @@ describe('names chosen by anyone who may push', () => {
     rollout: { checks: [{ name: 'x', url: 'http://p', query: 'errors{app="$name"}', max: 1 }] },
     hosts: ['$name'],
   };
-  const attempts = hostile.flatMap((name) => Object.keys(members).map((member) => [member, name] as const));
+  // Each name in one member, each member with one name: the check of a value does not know its member.
+  const attempts = [
+    ...hostile.map((name) => ['hosts', name] as const),
+    ...Object.keys(members).map((member) => [member, 'a; touch x'] as const),
+  ];
 
-  test.each(attempts)('make no set whose %s take the name %j of a directory', async (member, name) => {
+  test.each(attempts)('make no set whose %s take the name %j of a directory or of a branch', async (member, name) => {
     mkdirSync(join(folder, 'apps', name), { recursive: true });
     const entries = await findDirectories(folder, { include: ['apps/*'] });
+    expect(entries.length).toBe(1);
     const key = member.split(' ')[0] ?? '';
     const set = { name: 'web', source: 'repo', path: '$path', [key]: members[member] };
-    const { sets, problems } = expand(
-      { name: 'g', directories: { source: 'repo', include: ['apps/*'] }, set },
-      entries,
-    );
-    expect({ entries: entries.length, sets }).toEqual({ entries: 1, sets: [] });
-    expect(problems.map(({ message }) => message).join()).toContain(
-      `set.${key} takes the variable name of the repository`,
-    );
-  });
-
-  test.each(attempts)('make no set whose %s take the branch %j of a request', (member, branch) => {
-    const key = member.split(' ')[0] ?? '';
-    const template = JSON.parse(
-      JSON.stringify(members[member]).replaceAll('name}', 'branch}').replaceAll('$name', '$branch'),
-    );
+    const directories = { source: 'repo', include: ['apps/*'] };
     const pullRequests = { source: 'repo', provider: 'github' as const, repository: 'a/b' };
-    const set = { name: 'pr-$number', source: 'repo', [key]: template as object };
-    const { sets, problems } = expand({ name: 'g', pullRequests, set }, [{ number: '1', branch }]);
-    expect(sets).toEqual([]);
-    expect(problems).not.toEqual([]);
+    for (const made of [
+      expand({ name: 'g', directories, set }, entries),
+      expand({ name: 'g', pullRequests, set }, [{ number: '1', path: 'x', name }]),
+    ]) {
+      expect(made.sets).toEqual([]);
+      expect(made.problems.map(({ message }) => message).join()).toContain(
+        `set.${key} takes the variable name of the repository`,
+      );
+    }
   });
 
   test('are accepted if plain, and names written by an operator are not checked', () => {
@@ -192,12 +188,12 @@ test.each([
 });
 
 test('Terraform JSON that needs too much time or memory is evaluated for one host, in a thread, and refused', async () => {
-  const twice = (inner: string): string => `[for x in range(1000) : ${inner}]`;
+  const often = (inner: string): string => `[for x in range(1000) : ${inner}]`;
   write(
     'a.tf.json',
     JSON.stringify({
       variable: { GANTRY_HOST_NAME: {} },
-      output: { x: { value: `\${[var.GANTRY_HOST_NAME, ${twice(twice(twice('[x, 1]')))}]}` } },
+      output: { x: { value: `\${[var.GANTRY_HOST_NAME, ${often(often('format("%10000s", x)'))}]}` } },
     }),
   );
   let turns = 0;
