@@ -10,6 +10,7 @@ import { parseIdMap } from '../../../../server/drivers/runtime/idmap/plan.ts';
 import type { HostDrivers } from '../../../../server/daemon/host-drivers.ts';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
 import {
+  call,
   createContainer,
   makeDaemon,
   makeSeeded,
@@ -271,12 +272,10 @@ test('where a start changes owners on disk, a volume has the ids of one map at a
 test('a daemon killed while it assigns ids never assigns the same ones twice', async () => {
   const bundle = bundleDaemon();
   const dir = tempFolder('gtyi-');
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const child = await startChild(bundle, dir, 'sim');
-    await seed({
-      call: (...args) => import('../../../support/daemons/daemon.ts').then(({ call }) => call(child, ...args)),
-    }).catch(() => {});
-    const made = Array.from({ length: 12 }, (_, index) =>
+    if (round === 0) await seed({ call: (...args) => call(child, ...args) });
+    const made = Array.from({ length: 6 }, (_, index) =>
       settle(child, 'POST', '/1.0/containers', {
         name: `k${round}-${index}`,
         source: { type: 'none' },

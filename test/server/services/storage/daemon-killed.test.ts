@@ -139,7 +139,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     ];
   }
 
-  const delays = isLongRun ? [2, 5, 10, 15, 25, 40, 60, 100] : [3, 12, 30, 80];
+  const delays = isLongRun ? [2, 5, 10, 15, 25, 40, 60, 100] : [10, 60];
   test.each(delays)(
     'a snapshot and its deletion, a restore, copies and a move are cut off after %i ms',
     async (delay) => {

@@ -29,6 +29,7 @@ import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../../
 import { flip, flipperMissing } from '../../../../support/hostile/flipper.ts';
 import { tarOf, type TarPiece } from '../../../../support/images/hostile.ts';
 import { loopsBelow, mountsBelow, unmountBelow, loopsGone } from '../../../../support/hosts/mounts.ts';
+import { isLongRun } from '../../../../support/left-out.ts';
 import { until } from '../../../../support/until.ts';
 import { tempFolder } from '../../../../support/temp-folder.ts';
 
@@ -104,7 +105,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     expect([mountsBelow(dir).length, loopsBelow(dir).length]).toEqual([1, 1]);
   }
 
-  test.each([5, 40, 150])(
+  test.each(isLongRun ? [5, 40, 150] : [40])(
     'in the middle of making and restoring backups of containers and volumes, after %i ms, leaves complete results or none',
     async (delay) => {
       const running = daemon ?? (await start());
@@ -287,7 +288,7 @@ test.skipIf(noFlip !== undefined)(
       const flipper = await flip(join(rootfs, 'a'), join(rootfs, 'b'));
       let seen = 0;
       try {
-        for (let round = 0; round < 6; round += 1) {
+        for (let round = 0; round < 3; round += 1) {
           const name = `b${round}`;
           await daemon.ok('POST', '/1.0/containers/c/backups', { name, compression_algorithm: 'none' });
           const { bytes } = await daemon.call('GET', `/1.0/containers/c/backups/${name}/export`);
