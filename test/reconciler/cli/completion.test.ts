@@ -142,39 +142,35 @@ const typeInto = (begin: string, lines: readonly string[]) => {
 };
 
 describe('completion', () => {
+  /** What one shell offers for each of the typed lines. */
+  const offeredBy = (program: string, ...argv: readonly string[]): readonly (readonly string[])[] =>
+    execFileSync(program, [...argv, join(dir, `gantry.${program}`), ...typed.map(([line]) => line)], {
+      encoding: 'utf8',
+      env,
+      cwd: join(dir, 'work'),
+    })
+      .split('\0')
+      .slice(0, -1)
+      .map((found) => found.trimEnd().split('\n'));
+
   test.skipIf(missing('bash'))('Bash completes a word', () => {
-    for (const [line, wanted] of typed) {
-      const code = `source "$1"; COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; ${split}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      const found = execFileSync('bash', ['-c', code, 'bash', join(dir, 'gantry.bash'), line], {
-        encoding: 'utf8',
-        env,
-        cwd: join(dir, 'work'),
-      });
-      const word = wanted.split(' ').at(-1) ?? '';
+    const one = `COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; ${split}; COMPREPLY=(); _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"; printf '\\0'`;
+    const code = `source "$1"; while (($# > 1)); do ${one}; set -- "$1" "\${@:3}"; done`;
+    const wanted = typed.map(([line, completed]) => {
+      const word = completed.split(' ').at(-1) ?? '';
       // Bash keeps the part before its last break.
-      const broken =
-        line
-          .split(' ')
-          .at(-1)
-          ?.match(/^.*[:=]/)?.[0] ?? '';
-      expect([line, found.trim()]).toEqual([line, word.slice(broken.length)]);
-    }
+      const broken = /[^ ]*[:=](?=[^ ]*$)/.exec(line)?.[0] ?? '';
+      return [word.slice(broken.length)];
+    });
+    expect(offeredBy('bash', '-c', code, 'bash')).toEqual(wanted);
   });
 
   test.skipIf(missing('fish'))('Fish offers the matching words and no others', () => {
-    for (const [line, wanted] of typed) {
-      const code = 'source $argv[1]; complete -C $argv[2]';
-      const found = execFileSync('fish', ['-N', '-c', code, join(dir, 'gantry.fish'), line], {
-        encoding: 'utf8',
-        env,
-        cwd: join(dir, 'work'),
-      });
-      const offered = found
-        .trimEnd()
-        .split('\n')
-        .map((one) => one.split('\t', 1).join(''));
-      expect([line, offered]).toEqual([line, [wanted.split(' ').at(-1)]]);
-    }
+    const code = `source $argv[1]; for line in $argv[2..]; complete -C $line; printf '\\0'; end`;
+    const found = offeredBy('fish', '-N', '-c', code);
+    expect(found.map((words) => words.map((word) => word.split('\t', 1).join('')))).toEqual(
+      typed.map(([, wanted]) => [wanted.split(' ').at(-1)]),
+    );
   });
 
   test.skipIf(missing('zsh'))(
