@@ -6,13 +6,24 @@ import { markdownPages, withoutCode } from '../support/markdown.ts';
 
 const pages = markdownPages('.');
 
+const links = pages.flatMap(({ path, file, text }) =>
+  [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1] ?? '')
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [to = '', anchor] = target.split('#');
+      const absolute = to === '' ? file : resolve(dirname(file), to);
+      return { from: path, target, file: absolute, path: absolute.slice(file.length - path.length), anchor };
+    }),
+);
+
 describe('links in Markdown', () => {
   test('lead to files of the repository', () => {
-    expect(links().flatMap(({ from, target, file }) => (existsSync(file) ? [] : [`${from}: ${target}`]))).toEqual([]);
+    expect(links.flatMap(({ from, target, file }) => (existsSync(file) ? [] : [`${from}: ${target}`]))).toEqual([]);
   });
 
   test('lead to headings that the page has', () => {
-    const broken = links().flatMap(({ from, target, file, anchor }) =>
+    const broken = links.flatMap(({ from, target, file, anchor }) =>
       anchor === undefined || !existsSync(file) || statSync(file).isDirectory() || headings(file).includes(anchor)
         ? []
         : [`${from}: ${target}`],
@@ -21,13 +32,13 @@ describe('links in Markdown', () => {
   });
 
   test('lead from a page of the npm package to files of the package', () => {
-    const lost = links().filter(({ from, path }) => isShipped(from) && existsSync(path) && !isShipped(path));
+    const lost = links.filter(({ from, path }) => isShipped(from) && existsSync(path) && !isShipped(path));
     expect(lost.map(({ from, target }) => `${from}: ${target}`)).toEqual([]);
   });
 
   test('reach every page of docs/ from its index', () => {
     const reached = new Set(['docs/README.md']);
-    for (const path of reached) for (const link of links()) if (link.from === path) reached.add(link.path);
+    for (const path of reached) for (const link of links) if (link.from === path) reached.add(link.path);
     expect(pages.map(({ path }) => path).filter((path) => path.startsWith('docs/') && !reached.has(path))).toEqual([]);
   });
 });
@@ -40,19 +51,6 @@ const isShipped = (path: string): boolean =>
     const [folder = '', names = ''] = pattern.split('/**/*');
     return path === folder || (path.startsWith(`${folder}/`) && path.endsWith(names));
   });
-
-function links() {
-  return pages.flatMap(({ path, file, text }) =>
-    [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map((match) => match[1] ?? '')
-      .filter((target) => !/^[a-z]+:/.test(target))
-      .map((target) => {
-        const [to = '', anchor] = target.split('#');
-        const absolute = to === '' ? file : resolve(dirname(file), to);
-        return { from: path, target, file: absolute, path: absolute.slice(file.length - path.length), anchor };
-      }),
-  );
-}
 
 /** Headings as their anchors, and anchors that a page sets itself. */
 function headings(file: string): readonly string[] {
