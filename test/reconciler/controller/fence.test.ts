@@ -59,6 +59,9 @@ const fields: Readonly<Record<string, (path: string) => readonly [name: string, 
   'fileexists() of Terraform JSON': (path) => ['a.tf.json', terraform(`\${fileexists("${path}")}`)],
 };
 
+/** A thread evaluates each of these, and all read by one reader: `file` tries every notation, the others a link. */
+const ofReader = /^(filebase64|filesha256|templatefile|fileexists)/;
+
 const terraform = (value: string): string =>
   JSON.stringify({ resource: { gantry_profile: { p: { name: 'p', config: { 'user.leak': value } } } } });
 
@@ -69,7 +72,7 @@ describe.each(Object.keys(fields))('%s', (field) => {
   };
 
   test('is refused outside the source in every notation, and the error does not reveal the file', async () => {
-    for (const [way, path] of ways()) {
+    for (const [way, path] of ways().filter(([way]) => way === 'a link' || !ofReader.test(field))) {
       write(path);
       const { problems, text } = await load();
       expect({ way, problems }).toEqual({ way, problems: [expect.stringContaining('out of the files of the source')] });
