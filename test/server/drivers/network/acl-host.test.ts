@@ -1,6 +1,6 @@
 // Network ACLs on real bridges: which packets of containers, of the host and of machines beyond it pass.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { NetworkAclRule } from '../../../../server/api/network/network-acl.ts';
 import { bridgeAvailable } from '../../../../server/drivers/network/bridge.ts';
 import type { NetworkDriver } from '../../../../server/drivers/network/driver.ts';
@@ -53,11 +53,6 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
   beforeAll(async () => {
     harness = await makeBridgeHarness();
     beyond = `${harness.outside.ipv4}.2`;
-  });
-  afterAll(async () => {
-    await harness?.cleanup();
-  });
-  beforeEach(async () => {
     driver = harness.open();
     ({ name, ipv4 } = harness.fresh());
     config = { 'ipv4.address': `${ipv4}.1/24`, 'ipv6.address': 'none' };
@@ -72,10 +67,12 @@ describe.skipIf(!available.ok)('network ACLs on the host', () => {
     serve(outside);
     await until(async () => (await connects(inside, beyond)) && (await connects(outside, address)));
   });
-  afterEach(async () => {
-    for (const server of servers.splice(0)) server.kill('SIGKILL');
-    for (const client of clients.splice(0)) await client.leave();
-    await driver.down(name);
+  afterEach(() => driver.up({ name, config }, never));
+  afterAll(async () => {
+    for (const server of servers) server.kill('SIGKILL');
+    for (const client of clients) await client.leave();
+    await driver?.down(name);
+    await harness?.cleanup();
   });
 
   test('what no rule allows is rejected both ways, while addresses and the neighbours of the bridge stay', async () => {
