@@ -88,17 +88,6 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     await store.close();
   });
 
-  test('refuses clients without a certificate of the cluster', async () => {
-    const { process: etcd, start } = await nest.member('m0', alone);
-    await etcd.start(start);
-    const stranger = await openEtcdNest();
-    onTestFinished(() => stranger.close());
-    for (const tls of [stranger.tls, { ...stranger.tls, ca: nest.tls.ca }, { ca: nest.tls.ca }]) {
-      const opening = openEtcdStore({ endpoints: [start.clientAddress], name: 'x', tls, attemptMs: 400, totalMs: 500 });
-      await expect(opening).rejects.toMatchObject({ code: 'Unavailable' });
-    }
-  });
-
   test('the etcd of a host with damaged data is not started again and again', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
@@ -161,9 +150,15 @@ describe.skipIf(missing !== undefined)('the etcd of a host', () => {
     await etcd.start(start);
   });
 
-  test('cannot be started twice at once, and an unknown program is refused', async () => {
+  test('refuses clients without a certificate of the cluster, a second start at once and an unknown program', async () => {
     const { process: etcd, start } = await nest.member('m0', alone);
     await etcd.start(start);
+    const stranger = await openEtcdNest();
+    onTestFinished(() => stranger.close());
+    for (const tls of [stranger.tls, { ...stranger.tls, ca: nest.tls.ca }, { ca: nest.tls.ca }]) {
+      const opening = openEtcdStore({ endpoints: [start.clientAddress], name: 'x', tls, attemptMs: 400, totalMs: 500 });
+      await expect(opening).rejects.toMatchObject({ code: 'Unavailable' });
+    }
     await expect(etcd.start(start)).rejects.toThrow('started already');
     const wrong = new EtcdProcess({ log: silentLog, etcdPath: '/bin/false' });
     await expect(wrong.start(start)).rejects.toThrow('/bin/false failed');
