@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readSettings, settingsAttributes, settingsProblems } from '../../provider/connection/settings.ts';
 import type { ReadSettings, Settings } from '../../provider/connection/settings.ts';
 import { tokenOf } from '../../provider/connection/token.ts';
+import { encodeTrustToken } from '../../server/api/server/trust-token.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 const dir = tempFolder('gttk-');
@@ -39,6 +40,17 @@ describe('settings with a token', () => {
     expect(problems({ token: 'abc', ...certificate })).toEqual(['A token and a client certificate exclude each other']);
     expect(problems({ address: 'unix:///s', token_file: file })).toEqual(['A unix socket does not use a token']);
   });
+});
+
+test('a trust token is refused without a client certificate, in another form, and as a token', () => {
+  const text = encodeTrustToken({ client_name: 'ci', fingerprint: '0'.repeat(64), addresses: [], secret: 's' });
+  const certificate = { client_certificate: 'c', client_key: 'k' };
+  expect(problems({ trust_token: text, ...certificate })).toEqual([]);
+  expect(problems({ trust_token: text })).toEqual(['trust_token needs a client certificate']);
+  expect(problems({ trust_token: 'eyJub3QiOiJvbmUifQ==', ...certificate })).toEqual([
+    'trust_token holds no trust token',
+  ]);
+  expect(problems({ token: text })).toEqual(['token holds a trust token']);
 });
 
 describe('the file of a token', () => {

@@ -140,21 +140,4 @@ output "address" {
     terraform.write(net('wait_for = [{ type = "delay" }]'));
     expect(await terraform.fails('plan')).toContain('The delay to wait for is missing');
   });
-
-  test('File modes with and without a leading zero are equal', async () => {
-    const file = (mode: string): string => `${container(`files = { "/a" = { content = "x", mode = "${mode}" } }`)}
-resource "gantry_container_file" "b" {
-  container = gantry_container.c.name
-  path      = "/b"
-  content   = "x"
-  mode      = "${mode}"
-}
-`;
-    terraform.write(file('600'));
-    await terraform.settle();
-    terraform.write(file('0600'));
-    await terraform.expectNoChanges();
-    terraform.write(file('0640'));
-    expect((await terraform.plan()).output).toContain('0 to add, 2 to change, 0 to destroy');
-  });
 });

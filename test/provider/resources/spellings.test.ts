@@ -1,6 +1,7 @@
 // A refresh keeps the written spelling of a value while it means what the server has.
 import { expect, test } from 'vitest';
-import type { ContainerState } from '../../../provider/resources/container/container-attributes.ts';
+import { isSameMode, type ContainerState } from '../../../provider/resources/container/container-attributes.ts';
+import { containerFile } from '../../../provider/resources/container/container-file-resource.ts';
 import { container } from '../../../provider/resources/container/container.ts';
 import { putContainer, readContainer } from '../../../provider/resources/container/container-state.ts';
 import { shownExpiry } from '../../../provider/resources/shared/snapshot-expiry.ts';
@@ -24,4 +25,10 @@ test('Another word for the architecture stays in the state, and the server gets 
   const read = (before: string | null) => readContainer(live, state(before)).architecture;
   expect([read('amd64'), read('i686'), read(null)]).toEqual(['amd64', 'x86_64', 'x86_64']);
   expect(putContainer(state('amd64'), state('amd64'), live).architecture).toBe('x86_64');
+});
+
+test('File modes with and without a leading zero are equal', () => {
+  expect([isSameMode('600', '0600'), isSameMode('600', '0640')]).toEqual([true, false]);
+  expect(containerFile.attributes.mode?.same?.('600', '0600')).toBe(true);
+  expect(container.attributes.files?.nested?.attributes.mode?.same?.('600', '0600')).toBe(true);
 });
