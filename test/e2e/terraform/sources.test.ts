@@ -97,13 +97,14 @@ resource "gantry_container" "c" {
   });
 
   test('The plan refuses a backup without its file, with an instance type, and an unreadable one', async () => {
-    terraform.write(container('', ''));
-    expect(await terraform.fails('plan')).toContain('The backup file is missing');
+    writeFileSync(join(terraform.dir, 'noise.backup'), 'noise');
+    const typed = container(join(terraform.dir, 'noise.backup'), 'instance_type = "t2.micro"');
+    terraform.write(container('', '') + typed.replace('"c"', '"typed"'));
+    const said = await terraform.fails('plan');
+    expect(said).toContain('The backup file is missing');
+    expect(said).toContain('instance_type cannot be combined with a backup');
     terraform.write(container('gone.backup', ''));
     expect(await terraform.fails('plan')).toContain('Cannot read the backup file gone.backup');
-    writeFileSync(join(terraform.dir, 'noise.backup'), 'noise');
-    terraform.write(container(join(terraform.dir, 'noise.backup'), 'instance_type = "t2.micro"'));
-    expect(await terraform.fails('plan')).toContain('instance_type cannot be combined with a backup');
     terraform.write(container(join(terraform.dir, 'noise.backup')));
     await terraform.fails('apply', '-auto-approve');
     expect(await daemon.get('/1.0/containers')).toEqual([]);
@@ -182,10 +183,11 @@ ${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
   });
 
   test('A snapshot that is set twice, set without a copy, or missing is refused with a message', async () => {
-    terraform.write(copy('source = "web/before", snapshot = "before"'));
-    expect(await terraform.fails('plan')).toContain('The snapshot to copy is set twice');
-    terraform.write(ofBefore.replace('"copy", source = "web"', '"none"'));
-    expect(await terraform.fails('plan')).toContain('source.snapshot is only for copies');
+    const twice = copy('source = "web/before", snapshot = "before"');
+    terraform.write(twice + ofBefore.replace('"copy", source = "web"', '"none"').replace('"c"', '"other"'));
+    const wrong = await terraform.fails('plan');
+    expect(wrong).toContain('The snapshot to copy is set twice');
+    expect(wrong).toContain('source.snapshot is only for copies');
     terraform.write(copy('source = "web", snapshot = "never"'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web']);
@@ -246,10 +248,11 @@ resource "gantry_container" "c" {
   });
 
   test('An image of a container or snapshot is refused with a message when a part of its name is missing or does not exist', async () => {
-    terraform.write(made('type = "snapshot", container = "web"'));
-    expect(await terraform.fails('plan')).toContain('source.snapshot is missing');
-    terraform.write(made('type = "snapshot", snapshot = "before"'));
-    expect(await terraform.fails('plan')).toContain('source.container is missing');
+    const other = made('type = "snapshot", snapshot = "before"').replaceAll(/"(i|c)" \{/g, '"$1_other" {');
+    terraform.write(made('type = "snapshot", container = "web"') + other);
+    const wrong = await terraform.fails('plan');
+    expect(wrong).toContain('source.snapshot is missing');
+    expect(wrong).toContain('source.container is missing');
     terraform.write(made('type = "snapshot", container = "web", snapshot = "never"'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
   });

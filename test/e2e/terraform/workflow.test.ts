@@ -318,10 +318,11 @@ ${container(`config = {
   });
 
   test('An unreachable daemon is an error that names its address', async () => {
-    const lost = new Terraform(release, { address: 'unix:///nonexistent/unix.socket' });
-    lost.write('data "gantry_server" "s" {}\n');
-    await lost.init();
-    expect(await lost.fails('plan')).toMatch(/cannot reach unix:\/\/\/nonexistent.*address from GANTRY_ADDRESS/);
+    terraform = new Terraform(attached, { address: 'unix:///nonexistent/unix.socket' });
+    terraform.write('data "gantry_server" "s" {}\n');
+    expect(await terraform.fails('plan')).toMatch(
+      /cannot reach unix:\/\/\/nonexistent.*address from the provider block/,
+    );
   });
 
   test('Projects and cluster members are refused on a server without them', async () => {
