@@ -77,9 +77,6 @@ function closeReaders(child: ChildProcess, setting: Setting): void {
   if (setting.stderr === 'gone') child.stderr?.destroy();
 }
 
-/** All write through the same stream, as the next test shows. */
-const printing = ['apply -f many.yaml --auto-approve --json', 'schema'];
-
 test('one file of the command line has the streams of its process, so verbs do not differ in how they write', () => {
   const room = join(repository, 'reconciler');
   const files = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
@@ -92,16 +89,17 @@ test('one file of the command line has the streams of its process, so verbs do n
 });
 
 describe('gantry', () => {
-  test.each(printing)('%s exits with 1 and the reason when its output has no space', async (words) => {
-    const ended = await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'read' });
+  test('exits with 1 and the reason when its output has no space', async () => {
+    const words = ['apply', '-f', 'many.yaml', '--auto-approve', '--json'];
+    const ended = await ends(programs.gantry, words, { stdout: 'full', stderr: 'read' });
     const stderr = 'Error: Cannot write to standard output: ENOSPC: no space left on device, write\n';
     expect(ended).toEqual({ code: 1, signal: null, stdout: '', stderr });
     // The exit code is the same when the message cannot be written either.
-    expect((await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'full' })).code).toBe(1);
+    expect((await ends(programs.gantry, words, { stdout: 'full', stderr: 'full' })).code).toBe(1);
   });
 
   test('events and drift --watch in a pipeline end at once when the other end has gone, though nothing happens', async () => {
-    const all = ['events', 'events --json', 'drift --watch -f many.yaml'].map(async (words) => {
+    const all = ['events --json', 'drift --watch -f many.yaml'].map(async (words) => {
       const mark = newMark();
       marks.push(mark);
       const env = { ...plainEnv(), ...mark.env, XDG_STATE_HOME: folder, GANTRY_SOCKET: daemon.socketPath };
@@ -114,7 +112,7 @@ describe('gantry', () => {
       await until(() => mark.alive().length === 0);
       return stdout;
     });
-    expect(await Promise.all(all)).toEqual(['141\n', '141\n', '141\n']);
+    expect(await Promise.all(all)).toEqual(['141\n', '141\n']);
   });
 
   test('run ends when its output has no reader, as after Ctrl-C', async () => {
