@@ -47,7 +47,6 @@ export const longFiles: readonly string[] = [
   'test/server/services/transfer/migration/stock-lxd.test.ts',
   'test/reconciler/web/reading.test.ts',
   'test/reconciler/web/actions.test.ts',
-  'test/e2e/controller/from-git.test.ts',
   'test/server/durability/daemon-life.test.ts',
   'test/e2e/cluster/settings.test.ts',
   'test/server/membership/etcd/membership.test.ts',
