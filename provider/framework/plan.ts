@@ -30,13 +30,21 @@ export function planChange(
   prior: ValueMap | null,
   isImported = false,
 ): PlannedChange {
-  const wanted = wantedObject(attributes, config, prior, isImported);
-  const differs = prior === null || !equalValues(wanted, prior);
+  const kept = wantedObject(attributes, config, prior, isImported);
+  const differs = prior === null || !equalValues(kept, prior);
+  // The update ends the import: from then on the state has what is configured.
+  const wanted = differs && isImported ? wantedObject(attributes, config, prior) : kept;
   const planned = differs ? withUnknowns(attributes, config, wanted, prior) : wanted;
   return { planned, differs, replace: prior === null ? [] : replacing(attributes, planned, prior) };
 }
 
-function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap | null, isImported = false): ValueMap {
+/** `isImported`: undefined if no attribute counts as fulfilled. */
+function wantedObject(
+  attributes: Attributes,
+  config: ValueMap,
+  prior: ValueMap | null,
+  isImported?: boolean,
+): ValueMap {
   const wanted: Record<string, Value> = {};
   for (const name in attributes) {
     const attribute = attributes[name];
@@ -50,7 +58,7 @@ function wantedValue(
   attribute: Attribute<unknown>,
   config: Value,
   prior: Value,
-  object: { readonly prior: ValueMap | null; readonly isImported: boolean },
+  object: { readonly prior: ValueMap | null; readonly isImported: boolean | undefined },
 ): Value {
   if (attribute.writeOnly === true) return null;
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
@@ -59,12 +67,13 @@ function wantedValue(
     if (prior !== null && attribute.same?.(prior, config) === true) return prior;
     // The object counts as already having the configured value.
     const { prior: before, isImported } = object;
-    if (before !== null && attribute.fulfilled?.(config, before, isImported) === true) return prior;
+    if (before !== null && isImported !== undefined && attribute.fulfilled?.(config, before, isImported) === true)
+      return prior;
   }
   return attribute.nested === undefined
     ? config
     : eachObject(attribute.nested, config, prior, (item, before) =>
-        wantedObject(attribute.nested?.attributes ?? {}, item, before),
+        wantedObject(attribute.nested?.attributes ?? {}, item, before, false),
       );
 }
 

@@ -2,9 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Link } from '../../../provider/connection/link.ts';
 import type { AnyResource } from '../../../provider/framework/provider.ts';
+import { planResource } from '../../../provider/framework/plan-resource.ts';
 import type { ContainerState } from '../../../provider/resources/container/container-attributes.ts';
 import { container } from '../../../provider/resources/container/container.ts';
 import { createBody, putContainer, readContainer } from '../../../provider/resources/container/container-state.ts';
+import { project } from '../../../provider/resources/project.ts';
 import { inheritedKey } from '../../../provider/resources/shared/inherited.ts';
 import { storageVolume } from '../../../provider/resources/storage/storage-volume.ts';
 import { liveContainer } from '../../support/fakes/worlds.ts';
@@ -30,6 +32,32 @@ test('A volume does not show the keys that it got from its pool', async () => {
   expect((await read({ 'user.a': 'b' }))?.['config']).toEqual({ 'user.a': 'b' });
   expect((await read({ 'snapshots.expiry': '1d' }))?.['config']).toMatchObject({ 'snapshots.expiry': '3d' });
 });
+
+test.each([
+  ['nothing else changes', {}, { 'features.images': 'true', 'user.a': 'b' }],
+  ['something else changes', { description: 'new' }, { 'user.a': 'b' }],
+])(
+  'The plan of an imported project notes what is configured only where it is updated: %s',
+  async (_, more, expected) => {
+    const explain = (what: string, error: unknown): never => {
+      throw new Error(what, { cause: error });
+    };
+    const nothing = Object.fromEntries(Object.keys(project.attributes).map((name) => [name, null]));
+    const live = { 'features.images': 'true', 'user.a': 'b' };
+    const prior = {
+      ...nothing,
+      name: 'p',
+      description: '',
+      config: live,
+      effective_config: live,
+      force_destroy: false,
+    };
+    const config = { ...nothing, name: 'p', config: { 'user.a': 'b' }, ...more };
+    const deps = { resource: project as AnyResource<Link>, client: undefined, explain };
+    const { planned } = await planResource(deps, { config, prior, isImported: true });
+    expect(planned?.['config']).toEqual(expected);
+  },
+);
 
 describe('a container with an instance type', () => {
   const attributes = container.attributes;
