@@ -53,7 +53,7 @@ test.each([
       force_destroy: false,
     };
     const config = { ...nothing, name: 'p', config: { 'user.a': 'b' }, ...more };
-    const deps = { resource: project as AnyResource<Link>, client: undefined, explain };
+    const deps = { resource: project, client: undefined, explain };
     const { planned } = await planResource(deps, { config, prior, isImported: true });
     expect(planned?.['config']).toEqual(expected);
   },
