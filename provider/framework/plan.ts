@@ -33,18 +33,16 @@ export function planChange(
   const kept = wantedObject(attributes, config, prior, isImported);
   const differs = prior === null || !equalValues(kept, prior);
   // The update ends the import: from then on the state has what is configured.
-  const wanted = differs && isImported ? wantedObject(attributes, config, prior) : kept;
+  const wanted = differs && isImported ? wantedObject(asConfigured(attributes), config, prior) : kept;
   const planned = differs ? withUnknowns(attributes, config, wanted, prior) : wanted;
   return { planned, differs, replace: prior === null ? [] : replacing(attributes, planned, prior) };
 }
 
-/** `isImported`: undefined if no attribute counts as fulfilled. */
-function wantedObject(
-  attributes: Attributes,
-  config: ValueMap,
-  prior: ValueMap | null,
-  isImported?: boolean,
-): ValueMap {
+/** The same attributes, none of which counts as fulfilled by another value than the configured one. */
+const asConfigured = (attributes: Attributes): Attributes =>
+  Object.fromEntries(Object.entries(attributes).map(([name, { fulfilled: _fulfilled, ...rest }]) => [name, rest]));
+
+function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap | null, isImported = false): ValueMap {
   const wanted: Record<string, Value> = {};
   for (const name in attributes) {
     const attribute = attributes[name];
@@ -58,7 +56,7 @@ function wantedValue(
   attribute: Attribute<unknown>,
   config: Value,
   prior: Value,
-  object: { readonly prior: ValueMap | null; readonly isImported: boolean | undefined },
+  object: { readonly prior: ValueMap | null; readonly isImported: boolean },
 ): Value {
   if (attribute.writeOnly === true) return null;
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
@@ -67,13 +65,12 @@ function wantedValue(
     if (prior !== null && attribute.same?.(prior, config) === true) return prior;
     // The object counts as already having the configured value.
     const { prior: before, isImported } = object;
-    if (before !== null && isImported !== undefined && attribute.fulfilled?.(config, before, isImported) === true)
-      return prior;
+    if (before !== null && attribute.fulfilled?.(config, before, isImported) === true) return prior;
   }
   return attribute.nested === undefined
     ? config
     : eachObject(attribute.nested, config, prior, (item, before) =>
-        wantedObject(attribute.nested?.attributes ?? {}, item, before, false),
+        wantedObject(attribute.nested?.attributes ?? {}, item, before),
       );
 }
 
