@@ -40,6 +40,8 @@ export async function gitEnvironment(
     GIT_ALLOW_PROTOCOL: url.protocol,
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_REPLACE_OBJECTS: '1',
+    // A damaged mirror is no repository: one that holds the state directory must not take its place.
+    GIT_CEILING_DIRECTORIES: dirname(home),
     GNUPGHOME: join(home, 'gnupg'),
   };
   if (url.protocol === 'ssh')

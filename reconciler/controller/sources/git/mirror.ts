@@ -1,6 +1,6 @@
 // The bare repository of a source: lists references, fetches one, describes a commit.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { DamagedCopyError, SourceError, sourceErrors } from '../source.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
@@ -151,8 +151,21 @@ export class Mirror {
     const watch = async (): Promise<void> => {
       if ((await sizeOf(this.dir)) > this.#limits.bytes) throw tooLarge(`${this.#url.shown} at ${shown}`, this.#limits);
     };
-    await this.git({ args: ['fetch', ...quiet, ...flags, '--', this.#url.url, what], watch }, signal);
+    const args = ['fetch', ...quiet, ...flags, '--', this.#url.url, what];
+    try {
+      await this.git({ args, watch }, signal);
+    } finally {
+      await this.#deleteLeftovers();
+    }
     await watch();
+  }
+
+  /** git leaves what it wrote of a pack or object when it fails or is killed: on a full disk that would stay full. */
+  async #deleteLeftovers(): Promise<void> {
+    const objects = join(this.dir, 'objects');
+    const paths = await readdir(objects, { recursive: true }).catch(() => []);
+    const partial = paths.filter((path) => basename(path).startsWith('tmp_'));
+    await Promise.all(partial.map((path) => rm(join(objects, path), { recursive: true, force: true })));
   }
 
   async #parse(expression: string, signal: AbortSignal | undefined): Promise<string> {

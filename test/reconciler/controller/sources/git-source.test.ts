@@ -414,38 +414,6 @@ describe('hostile repositories', () => {
     });
   });
 
-  test('a mirror with a lock of a killed process heals itself', async () => {
-    repository.commit({ 'big.yaml': Array.from({ length: 40_000 }, (_, at) => String(Math.sin(at))).join('\n') });
-    await source().check();
-    const mirror = join(folder, 'state/sources/site/mirror.git');
-    mkdirSync(join(mirror, 'refs/gantry'), { recursive: true });
-    for (const lock of ['refs/gantry/incoming.lock', 'shallow.lock', 'config.lock'])
-      writeFileSync(join(mirror, lock), '');
-    const next = repository.commit({ 'a.yaml': '2' });
-    expect((await source().check()).revision).toBe(next);
-  });
-
-  test.each([
-    ['a lock of shallow', 'shallow.lock', ''],
-    ['an empty HEAD', 'HEAD', ''],
-    ['an empty reference', 'refs/gantry/incoming', ''],
-    ['no objects', 'objects', undefined],
-  ])('a small mirror with %s heals itself, also for a look for authors', async (_what, path, text) => {
-    const first = repository.commit({ 'a.yaml': '1' });
-    const site = source();
-    await site.check();
-    const file = join(folder, 'state/sources/site/mirror.git', path);
-    const damage = () => {
-      rmSync(file, { recursive: true, force: true });
-      if (text !== undefined) writeFileSync(file, text);
-    };
-    damage();
-    const next = repository.commit({ 'a.yaml': '2' });
-    expect((await site.check()).revision).toBe(next);
-    damage();
-    expect(await site.authors?.(next, first)).toContain('Ada');
-  });
-
   test.skipIf(strengthHere() !== 'fenced')(
     'a compromised git cannot write outside the folder of its source, nor connect while it only reads',
     async () => {
