@@ -1,7 +1,9 @@
 // Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
-import { mkdir, open, realpath, symlink } from 'node:fs/promises';
+import { open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
+import { hasCode } from '../../../../server/lib/shared/error-code.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 import { type SourceError, sourceErrors } from '../source.ts';
 import { problemOfPath } from './entry-path.ts';
 import { Budget, type TreeLimits } from './limits.ts';
@@ -46,7 +48,7 @@ export class TreeWriter {
     this.#budget.addFile(0);
     // Exclusive: a second entry of the same name is a broken tree.
     const file = await open(join(this.#dir, path), 'wx', isExecutable ? 0o755 : 0o644).catch((error: unknown) => {
-      throw this.#refuse(path, 'its name occurs twice, or a file stands where its folder should be', error);
+      throw this.#explain(path, 'its name occurs twice, or a file stands where its folder should be', error);
     });
     try {
       for await (const chunk of Buffer.isBuffer(contents) ? [contents] : contents) {
@@ -79,7 +81,7 @@ export class TreeWriter {
     for (const [path, target] of this.#links) {
       await this.#makeFolder(dirname(path));
       await symlink(target, join(this.#dir, path)).catch((error: unknown) => {
-        throw this.#refuse(path, 'its name occurs twice', error);
+        throw this.#explain(path, 'its name occurs twice', error);
       });
     }
     const root = await realpath(this.#dir);
@@ -102,10 +104,15 @@ export class TreeWriter {
 
   async #makeFolder(path: string): Promise<void> {
     if (path === '.' || this.#folders.has(path)) return;
-    await mkdir(join(this.#dir, path), { recursive: true, mode: 0o755 }).catch((error: unknown) => {
-      throw this.#refuse(path, 'a file stands where a folder should be', error);
+    await makeFolder(join(this.#dir, path), 0o755).catch((error: unknown) => {
+      throw this.#explain(path, 'a file stands where a folder should be', error);
     });
     this.#folders.add(path);
+  }
+
+  /** Only these errors come from the tree; a full disk is no reason to refuse it. */
+  #explain(path: string, why: string, error: unknown): unknown {
+    return hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR') ? this.#refuse(path, why, error) : error;
   }
 
   #refuse(path: string, why: string, cause?: unknown): SourceError {

@@ -1,5 +1,6 @@
-// Files of sources on a disk that takes only a part of a write: none is shorter than its source.
-import { readFileSync } from 'node:fs';
+// Files of sources on a disk that takes only a part of a write, or nothing: none is shorter than its source.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -7,6 +8,9 @@ import { defaultLimits } from '../../../../reconciler/controller/sources/files/l
 import { TreeWriter } from '../../../../reconciler/controller/sources/files/tree-writer.ts';
 import { keep } from '../../../../reconciler/controller/sources/http/keep.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) console.log('skipped: a checkout on a full disk: the disk is mounted by root');
 
 const contents = Buffer.from('kind: profile\nname: web\n---\nkind: profile\nname: db\n');
 let folder = '';
@@ -38,4 +42,19 @@ test('a download is whole', async () => {
   const file = join(folder, 'download');
   await keep([contents], file, { what: 'source shop', limits: defaultLimits, digest: undefined });
   expect(readFileSync(file)).toEqual(contents);
+});
+
+test.skipIf(!isRoot)('a tree that finds no room for another file is not blamed for it', async () => {
+  const disk = join(folder, 'disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=3', 'tmpfs', disk]);
+  try {
+    const writer = new TreeWriter(disk, 'source shop', defaultLimits);
+    await writer.addFile('a.yaml', contents, false);
+    await writer.addFile('b.yaml', contents, false);
+    await expect(writer.addFile('c.yaml', contents, false)).rejects.toThrow('ENOSPC');
+    await expect(writer.addFolder('d')).rejects.toThrow('ENOSPC');
+  } finally {
+    execFileSync('umount', [disk]);
+  }
 });
