@@ -2,7 +2,7 @@
 // connection, and their places in import ids.
 import { projectName } from '../../server/api/names.ts';
 import { text, type Attributes } from '../framework/attribute.ts';
-import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { Action, AnyAction } from '../framework/actions/action.ts';
 import type { Listing } from '../framework/listing/listing.ts';
 import { at } from '../framework/path.ts';
@@ -22,6 +22,7 @@ import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
 import { noRemote } from './connect.ts';
 import { isGantry, type Link, type Scope } from './link.ts';
 import { lxdOnlyWarnings } from './lxd-only.ts';
+import { notePlannedName } from './planned-names.ts';
 import { movedNowhere, takenFromElsewhere } from './taken-over.ts';
 import { remoteName } from './remotes.ts';
 
@@ -189,13 +190,37 @@ async function planInScope(
         if (isUnknown(planned[name] ?? null) || before[name] !== scope[name]) hook.replace(at(name));
     }
   }
-  if (inner.plan === undefined) return;
   const isElsewhere = scope.remote !== null || scope.project !== null;
   const link = !isKnown ? undefined : isElsewhere ? await client?.reach.at(scope) : client;
+  if (link !== undefined && prior !== null)
+    for (const found of nameCycle(inner, { planned, prior: prior as ValueMap }, link)) hook.add(found);
+  if (inner.plan === undefined) return;
   await inner.plan({ ...hook, client: link });
   if (hook.differs && link !== undefined && isGantry(link)) {
     for (const found of lxdOnlyWarnings(inner.typeName, planned)) hook.add(found);
   }
+}
+
+/** Objects cannot take each other's names: the server gives a name only while it is free. */
+function nameCycle(
+  { typeName, identity, attributes }: AnyResource<Link>,
+  { planned, prior }: { readonly planned: Readonly<Record<string, Value>>; readonly prior: ValueMap },
+  link: Link,
+): readonly Diagnostic[] {
+  const [name, ...holders] = identity.toReversed();
+  const [before, after] = [prior['name'], planned['name']];
+  if (name !== 'name' || attributes[name]?.replace !== undefined || before === after) return [];
+  if (typeof before !== 'string' || typeof after !== 'string') return [];
+  if (holders.some((each) => prior[each] !== planned[each])) return [];
+  const others = notePlannedName(
+    link,
+    { typeName, within: holders.map((each) => prior[each] ?? null), name: before },
+    after,
+  );
+  if (others.length === 0) return [];
+  const round = [before, ...others, before].join(' -> ');
+  const detail = `The new names go round (${round}), so that none is free when its object gets it. Do it in two applies: first give this one a name that nothing has; then write the final names, each with depends_on the resource that has that name until then.`;
+  return [failure(`The ${typeName} ${before} cannot become ${after} in this apply`, detail, at('name'))];
 }
 
 /** Reads options at the end first, since the text before them belongs to the resource and may hold commas and colons. */

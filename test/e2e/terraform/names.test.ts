@@ -78,6 +78,23 @@ resource "gantry_container_exec" "e" {
     expect(await daemon.get('/1.0/containers/shop')).toMatchObject({ status: 'Stopped' });
   });
 
+  test('Names that two containers would exchange are refused by the plan, whose message says how to exchange them', async () => {
+    const two = (first: string, second: string, more = ''): string =>
+      `${pool}${container(first, more)}${container(second).replace('"c"', '"d"')}`;
+    terraform.write(two('a', 'b'));
+    await terraform.apply();
+    const former = await daemon.get('/1.0/containers/a');
+    terraform.write(two('b', 'a'));
+    expect(await terraform.fails('plan')).toMatch(
+      /The gantry_container (a|b) cannot become (a|b) in this apply .*two applies: first give this one a name that nothing has/,
+    );
+    terraform.write(two('free', 'b'));
+    await terraform.apply();
+    terraform.write(two('b', 'a', 'depends_on = [gantry_container.d]'));
+    expect(await terraform.settle()).toContain('0 added, 2 changed, 0 destroyed');
+    expect(await daemon.get('/1.0/containers/b')).toMatchObject({ created_at: former.created_at });
+  });
+
   test('A name that another container already has leaves both containers and the state as they are', async () => {
     terraform.write(`${pool}${container('web')}`);
     await terraform.apply();
