@@ -10,6 +10,7 @@ import { containerAttributes, type Source } from './container-attributes.ts';
 import { addedLimitMs } from './container-limits.ts';
 import { planContainer } from './container-plan.ts';
 import { restartContainer, startContainer, stopContainer, thawContainer } from './container-power.ts';
+import { readRenamed } from './holder.ts';
 import { checkSource, mayBeOrigin } from './same-source.ts';
 import { isUp } from '../../../server/client/facts/containers.ts';
 import { isFrozen, readContainer } from './container-state.ts';
@@ -78,20 +79,22 @@ export const container = gantryResource({
       : [],
 
   async read(state, context) {
-    const seen = await context.client.reader.read('container', state.name, context.signal);
+    const seen = await readRenamed(context, state.name, state.created_at);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
+    const { name } = seen.object;
     const isNew = state.running === null;
     const place = { target: state.target, isNew };
-    const target = await readTarget(context, `container ${state.name}`, seen.object, place);
+    const target = await readTarget(context, `container ${name}`, seen.object, place);
     const restart_pending = isRestartPending(context.privateData, seen.object);
     const read = readContainer(seen.object, state);
     return {
       ...read,
+      name,
       exec: withoutOwed(read.exec ?? null, context.privateData),
       restart_pending,
       target,
-      files: await readFiles(context, state, seen.object),
+      files: await readFiles(context, { ...state, name }, seen.object),
     };
   },
 

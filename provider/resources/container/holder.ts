@@ -1,6 +1,7 @@
-// The container of an object inside it, also when an apply that renamed it failed before it came to that object.
+// Finds a container that was renamed without the state knowing it, for its resource and those of the objects inside it.
 import type { Seen, SeenContainer } from '../../connection/reader.ts';
 import type { Link } from '../../connection/link.ts';
+import { plannedName } from '../../connection/planned-names.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import type { Context, PrivateData } from '../../framework/object-type.ts';
 import { at, type Path } from '../../framework/path.ts';
@@ -15,24 +16,31 @@ export const bornKey = 'container_created_at';
 /** Key in private data: the name that the container had before the last refresh. */
 export const formerKey = 'container_former_name';
 
-/** The container of that name; when there is none, the one that had the object under that name. */
-export async function readHolder(
-  { client, privateData, signal }: Context<Link>,
+/**
+ * The container of that name; when there is none, the one that was created at that moment, which a rename keeps. Servers count nanoseconds,
+ * and only a restored backup has the time of another container: with two of them, neither is taken.
+ */
+export async function readRenamed(
+  { client, signal }: Context<Link>,
   name: string,
+  born: string | null | undefined,
 ): Promise<Seen<SeenContainer> | undefined> {
+  const seen = await client.reader.read('container', name, signal);
+  if (seen !== undefined || (born ?? '') === '') return seen;
+  const [renamed, ...others] = (await client.client.list('container', signal)).filter(
+    ({ created_at: created }) => created === born,
+  );
+  return renamed === undefined || others.length > 0 ? undefined : client.reader.read('container', renamed.name, signal);
+}
+
+/** The container of an object inside it, with a note where it has another name. */
+export async function readHolder(context: Context<Link>, name: string): Promise<Seen<SeenContainer> | undefined> {
+  const { privateData } = context;
   delete privateData[formerKey];
-  let seen = await client.reader.read('container', name, signal);
-  const born = privateData[bornKey];
-  if (seen === undefined && born !== undefined) {
-    const [renamed, ...others] = (await client.client.list('container', signal)).filter(
-      ({ created_at: created }) => created === born,
-    );
-    if (renamed !== undefined && others.length === 0) {
-      seen = { object: renamed };
-      privateData[formerKey] = name;
-    }
-  }
-  if (seen !== undefined) privateData[bornKey] = seen.object.created_at;
+  const seen = await readRenamed(context, name, privateData[bornKey]);
+  if (seen === undefined) return undefined;
+  if (seen.object.name !== name) privateData[formerKey] = name;
+  privateData[bornKey] = seen.object.created_at;
   return seen;
 }
 
@@ -45,11 +53,14 @@ interface Inside {
 }
 
 /** Plans the container of an object: another one than before gets an object of its own. Throws a DiagnosticError for a container that somebody
- *  renamed, since the replacement would delete the object there. */
+ *  renamed and that keeps its new name, since the replacement would delete the object there. */
 export async function planHolder({ prior, planned, client, privateData, replace }: Inside): Promise<void> {
   if (prior === null) return;
   const [before, after] = [prior.container, planned.container];
-  if (after !== before && after === privateData[formerKey])
+  if (after === before) return;
+  const holder = { typeName: 'gantry_container', within: [], name: before };
+  const next = client === undefined ? undefined : plannedName(client, holder);
+  if (after !== next && after === privateData[formerKey])
     throw new DiagnosticError([
       failure(
         `The container ${after} was renamed to ${before}`,

@@ -1,4 +1,6 @@
 // Changed names in a configuration, on the simulation: every object that the API can rename is renamed with its contents.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
@@ -76,6 +78,42 @@ resource "gantry_container_exec" "e" {
     expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     await terraform.expectNoChanges();
     expect(await daemon.get('/1.0/containers/shop')).toMatchObject({ status: 'Stopped' });
+  });
+
+  test('A rename whose state was lost is found by the next refresh, and a rename by hand is reverted with its objects', async () => {
+    const all = (name: string): string => `${pool}${container(name)}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "one"
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  path      = "/etc/motd"
+  content   = "hello"
+}
+resource "gantry_container_exec" "e" {
+  container = gantry_container.c.name
+  command   = ["true"]
+}
+`;
+    terraform.write(all('web'));
+    await terraform.apply();
+    const before = await daemon.get('/1.0/containers/web');
+    const state = join(terraform.dir, 'terraform.tfstate');
+    const former = readFileSync(state);
+    terraform.write(all('shop'));
+    await terraform.apply();
+    writeFileSync(state, former);
+    // A file is written again.
+    expect(await terraform.settle()).toContain('1 added, 0 changed, 0 destroyed');
+    await daemon.ok('PUT', '/1.0/containers/shop/state', { action: 'stop', force: true });
+    await daemon.ok('POST', '/1.0/containers/shop', { name: 'by-hand' });
+    expect(await terraform.settle()).toContain('1 added, 3 changed, 0 destroyed');
+    expect(await daemon.get('/1.0/containers/shop')).toMatchObject({
+      status: 'Running',
+      created_at: before.created_at,
+    });
+    await daemon.get('/1.0/containers/shop/snapshots/one');
   });
 
   test('Names that two containers would exchange are refused by the plan, whose message says how to exchange them', async () => {
