@@ -75,6 +75,8 @@ export interface DefinitionDocument {
    *  were offline still have it, and delete it on their return. */
   readonly state: 'pending' | 'creating' | 'created' | 'deleted';
   readonly by?: number;
+  /** The overrides of the pending one that a creation began with: they remain when it does not end well. */
+  readonly before?: DefinitionDocument['overrides'];
 }
 
 /** Lets one host join, once. Stored under the host's name. */

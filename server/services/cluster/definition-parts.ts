@@ -105,8 +105,19 @@ export function begunDefinition(
     overrides: Object.fromEntries(parts),
     state: 'creating',
     by: members.here,
+    ...(known === undefined ? {} : { before: known.overrides }),
   };
 }
+
+/** Members are named, and the object is not created yet. */
+export const pendingDefinition = (type: string, overrides: DefinitionDocument['overrides']): DefinitionDocument => ({
+  v: 1,
+  type,
+  description: '',
+  config: {},
+  overrides,
+  state: 'pending',
+});
 
 export const partOf = (definition: DefinitionDocument, number: number): Part => ({
   config: { ...definition.config, ...definition.overrides[number] },

@@ -7,7 +7,15 @@ import { errorText } from '../../lib/shared/reason.ts';
 import type { DefinitionDocument } from '../../records/cluster-documents.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
-import { begunDefinition, isEqual, noForeign, ofMember, overridesByNumber, partOf } from './definition-parts.ts';
+import {
+  begunDefinition,
+  isEqual,
+  noForeign,
+  ofMember,
+  overridesByNumber,
+  partOf,
+  pendingDefinition,
+} from './definition-parts.ts';
 import type { NewObject, Part, Realisation } from './definition-parts.ts';
 
 export class Definitions {
@@ -58,7 +66,7 @@ export class Definitions {
           `The ${what} ${name} is defined with ${known.type} on another member, not with ${type}`,
         );
       const overrides = { ...known?.overrides, [target.number]: config };
-      changes.put(kind, name, { v: 1, type, description: '', config: {}, overrides, state: 'pending' });
+      changes.put(kind, name, pendingDefinition(type, overrides));
     });
   }
 
@@ -79,11 +87,10 @@ export class Definitions {
     const { kind, keys } = this.#on;
     this.#needFree(name);
     const numbered = overridesByNumber(this.#on, object, this.#members);
-    const { known, definition } = await this.#records.retry((changes) => {
-      const before = this.get(name);
-      const begun = begunDefinition(this.#on, object, { known: before, members: this.#members, numbered });
+    const definition = await this.#records.retry((changes) => {
+      const begun = begunDefinition(this.#on, object, { known: this.get(name), members: this.#members, numbered });
       changes.put(kind, name, begun);
-      return { known: before, definition: begun };
+      return begun;
     });
     const made: Member[] = [];
     try {
@@ -107,8 +114,7 @@ export class Definitions {
     } catch (error) {
       for (const member of made)
         await this.#on.remove(member, name).catch((why: unknown) => this.#left(name, member, why));
-      // Without the config of its members, a repeated request would make another object.
-      await (known === undefined ? this.#forget(name) : this.#put(name, known));
+      await this.#takeBack(name, definition);
       throw error;
     }
   }
@@ -183,7 +189,7 @@ export class Definitions {
     for (const { name, document } of this.#records[this.#on.kind].list()) {
       try {
         if (document.state === 'creating' && document.by === here.number && !this.#beingCreated.has(name))
-          await this.#undo(name);
+          await this.#undo(name, document);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
         else if (document.state === 'deleted') await this.#finishRemoval(here, name);
       } catch (error) {
@@ -212,10 +218,16 @@ export class Definitions {
   }
 
   /** The daemon ended during the creation: removes it from all members. */
-  async #undo(name: string): Promise<void> {
+  async #undo(name: string, begun: DefinitionDocument): Promise<void> {
     for (const member of this.#all())
       if (this.#partOf(member.number, name) !== undefined) await this.#on.remove(member, name);
-    await this.#forget(name);
+    await this.#takeBack(name, begun);
+  }
+
+  /** Without the config of its members, a repeated request would make another object. */
+  async #takeBack(name: string, { type, before }: DefinitionDocument): Promise<void> {
+    if (before === undefined) await this.#forget(name);
+    else await this.#put(name, pendingDefinition(type, before));
   }
 
   #created(name: string): DefinitionDocument {

@@ -78,6 +78,21 @@ test('an unfinished creation of an earlier daemon of this member is undone', asy
   expect([definitions.get('fast'), removed]).toEqual([undefined, ['fast']]);
 });
 
+test('an unfinished creation of an earlier daemon leaves what was defined for single members before it', async () => {
+  const { records, definitions, isBegun } = await world(new Promise(() => {}));
+  const here = new Members(records).get('one');
+  if (here === undefined) throw new Error('there is no member');
+  await definitions.define(here, { ...pool, config: { source: '/dev/sdb' } });
+  void definitions.create(pool);
+  await isBegun;
+  const next = await world(Promise.resolve());
+  const begun = records.poolDefinitions.get('fast')?.document;
+  if (begun === undefined) throw new Error('the creation has not begun');
+  await next.records.commit((changes) => changes.put('poolDefinitions', 'fast', begun));
+  await next.definitions.realise();
+  expect(next.definitions.get('fast')).toMatchObject({ state: 'pending', overrides: { 1: { source: '/dev/sdb' } } });
+});
+
 test('a creation that fails keeps what was defined for single members before it, and no others', async () => {
   const { records, definitions } = await world(Promise.reject(new Error('no such disk')));
   const here = new Members(records).get('one');
