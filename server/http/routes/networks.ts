@@ -49,7 +49,10 @@ export function networkRoutes({ networks, clusterNetworks: cluster }: NetworkSer
       doneAfter(
         cluster.remove(context, context.params.name, () => networks.delete(context.caller, context.params.name)),
       ),
-    'networks.state': async (context) => sync(await networks.state(context.params.name)),
+    'networks.state': async ({ params }) => {
+      cluster.refusePending(params.name);
+      return sync(await networks.state(params.name));
+    },
     'networks.leases': async ({ params, isForwarded }) => sync(await networks.leases(params.name, isForwarded)),
   } satisfies Partial<RouteTable>;
 }

@@ -41,7 +41,10 @@ export function poolRoutes({ storagePools: pools, clusterPools: cluster }: PoolS
     },
     'pools.delete': (context) =>
       doneAfter(cluster.remove(context, context.params.pool, () => pools.delete(context.caller, context.params.pool))),
-    'pools.resources': async (context) => sync(await pools.resources(context.params.pool)),
+    'pools.resources': async ({ params }) => {
+      cluster.refusePending(params.pool);
+      return sync(await pools.resources(params.pool));
+    },
   } satisfies Partial<RouteTable>;
 }
 

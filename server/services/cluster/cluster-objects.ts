@@ -103,6 +103,7 @@ export class ClusterObjects {
   /** Allows only member-specific keys to change with a target, where the others would make the members differ, and only the others without.
    *  Throws AppError badRequest. `isWhole`: keys that the body omits are removed. */
   refuseMisplaced(asked: MemberRequest, name: string, body: ObjectChange, isWhole: boolean): void {
+    this.refusePending(name);
     const target = targetOf(asked);
     const here = this.#on.here(name);
     if (!this.#cluster.isOn || here === undefined || this.definitions.get(name) === undefined) return;
@@ -142,6 +143,16 @@ export class ClusterObjects {
     const here = this.#on.here(name);
     if (!this.#isSpread(asked) || here === undefined) return body;
     return { ...body, config: { ...body.config, ...this.#on.keys.split(here.config).own } };
+  }
+
+  /** No member has it yet. Throws AppError badRequest. */
+  refusePending(name: string): void {
+    const found = this.#pending().find((each) => each.name === name);
+    if (found === undefined) return;
+    const { locations } = this.#pendingPart(name, found.document);
+    throw errors.badRequest(
+      `The ${this.#on.what} ${name} is defined on ${locations.join(', ')} and not created yet: create it without target first; to change what it is defined with, delete it and define it again`,
+    );
   }
 
   names(own: readonly string[]): readonly string[] {

@@ -91,6 +91,14 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     for (const name of ['m2', 'm3'])
       expect((await one?.call('POST', `/1.0/networks?target=${name}`, typed))?.status).toBe(200);
     expect(await two?.get('/1.0/networks/phased')).toMatchObject({ status: 'Pending', type: 'bridge' });
+    const early = ['PATCH /1.0/networks/phased', 'PATCH /1.0/networks/phased?target=m2', 'GET /1.0/networks/phased/state'];
+    for (const [method = '', url = ''] of early.map((request) => request.split(' '))) {
+      const refused = await one?.call(method, url, method === 'GET' ? undefined : { config: { 'user.a': 'b' } });
+      expect([refused?.status, refused?.metadata.message]).toEqual([
+        400,
+        expect.stringContaining('The network phased is defined on m1, m2, m3 and not created yet'),
+      ]);
+    }
     expect((await one?.call('DELETE', '/1.0/networks/phased'))?.status).toBeLessThan(300);
   });
 
