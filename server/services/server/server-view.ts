@@ -1,7 +1,7 @@
 // The server object (spec 2.3) as callers see it: what the daemon and its host are, and the config.
 import { hostname, machine, release, type as systemType } from 'node:os';
 import { servedExtensions } from '../../api/server/extensions.ts';
-import { renderServerConfig } from '../../api/server/server-config.ts';
+import { renderServerConfig, type StoredServerConfig } from '../../api/server/server-config.ts';
 import type { Server, ServerEnvironment } from '../../api/server/server.ts';
 import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { version } from '../../api/version.ts';
@@ -19,10 +19,17 @@ export interface ServerViewDeps extends Pick<ServiceParts, 'records' | 'runtime'
   readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
   readonly loop: { readonly figures: LoopFigures };
   readonly unprivilegedOnly: boolean;
-  readonly cluster: { readonly isOn: boolean; readonly ownName: string };
+  readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
   /** Why writes are refused now. */
   readonly readOnly: () => string | undefined;
 }
+
+/** As clients see it. A member has the address that it joined with, stored in its record and not among its keys. */
+export const shownConfig = (
+  stored: StoredServerConfig,
+  ownAddress: string | undefined,
+): Record<string, string | true> =>
+  renderServerConfig(ownAddress === undefined ? stored : { ...stored, 'cluster.https_address': ownAddress });
 
 const untrustedView = {
   api_extensions: [...servedExtensions],
@@ -71,13 +78,14 @@ export class ServerView {
       addresses.join(),
       this.#hostname(),
       this.#deps.cluster.ownName,
+      this.#deps.cluster.ownAddress,
       longestMs,
       overLimit,
       readOnly,
     ];
     const kept = this.#views.get(key);
     if (kept !== undefined && of.every((part, index) => part === kept.of[index])) return kept;
-    const config = renderServerConfig(stored);
+    const config = shownConfig(stored, this.#deps.cluster.ownAddress);
     const object = keepJson({
       ...untrustedView,
       auth: 'trusted' as const,

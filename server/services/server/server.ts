@@ -1,12 +1,7 @@
 // The config of the server (spec 2.3): changes it, and moves the TLS listener after a change.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors } from '../../api/errors.ts';
-import {
-  mergeServerConfig,
-  renderServerConfig,
-  serverConfigValue,
-  type StoredServerConfig,
-} from '../../api/server/server-config.ts';
+import { mergeServerConfig, serverConfigValue, type StoredServerConfig } from '../../api/server/server-config.ts';
 import { validateServerConfig } from '../../api/server/validate-server-config.ts';
 import type { Server, ServerPut } from '../../api/server/server.ts';
 import { oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
@@ -17,7 +12,7 @@ import { isTrustedCaller, type Caller } from '../shared/caller.ts';
 import { missingPackers } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
-import { ServerView, type ServerViewDeps } from './server-view.ts';
+import { ServerView, shownConfig, type ServerViewDeps } from './server-view.ts';
 import {
   HttpsListeners,
   serves,
@@ -27,7 +22,6 @@ import {
 } from './https-listeners.ts';
 
 export interface ServerSettingsDeps extends ServerViewDeps, Pick<ServiceParts, 'events' | 'log'> {
-  readonly cluster: ServerViewDeps['cluster'] & { readonly ownAddress: string | undefined };
   /** The listener for the other members of the cluster; shared with the clients' if that has its address. */
   readonly listenForMembers: (address: string | undefined) => Promise<void>;
   /** Resolves when followers of the config have applied it. */
@@ -117,7 +111,7 @@ export class ServerSettings {
     ifMatch: string | undefined,
   ): Promise<void> {
     if (body.config === undefined && mode === 'patch') return;
-    const sent = body.config ?? {};
+    const sent = this.#withoutOwnAddress(body.config ?? {});
     const problems = validateServerConfig(sent);
     if (problems.length === 0) problems.push(...(await missingPackers(sent, this.#config())));
     if (problems.length === 0) problems.push(...this.#movedMember(sent));
@@ -130,7 +124,8 @@ export class ServerSettings {
     );
     const changed = await this.#deps.records.retry((changes) => {
       const current = this.#config();
-      checkIfMatch(ifMatch, etagOf.serverConfig(renderServerConfig(current)), 'server', 'config');
+      const shown = shownConfig(current, this.#deps.cluster.ownAddress);
+      checkIfMatch(ifMatch, etagOf.serverConfig(shown), 'server', 'config');
       const merged = mergeServerConfig(current, sent, mode);
       const httpsDialect = merged.changed.includes('core.https_address') ? dialect : this.#httpsDialect();
       putConfig(this.#deps.records, changes, { ...merged.config, ...hashed }, httpsDialect);
@@ -143,12 +138,18 @@ export class ServerSettings {
     for (const key of addressKeys) if (changed.includes(key) || (sent[key] ?? '') !== '') await this.#moveAddress(key);
   }
 
+  /** Clients send back what they are shown; the member's record has the address. */
+  #withoutOwnAddress(sent: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+    const { 'cluster.https_address': address, ...others } = sent;
+    return address !== undefined && address === this.#deps.cluster.ownAddress ? others : sent;
+  }
+
   /** The others know this member by its address, and etcd stores it. */
   #movedMember(sent: Readonly<Record<string, unknown>>): Problem[] {
     const { ownName, ownAddress } = this.#deps.cluster;
     const key = 'cluster.https_address';
     const wanted = sent[key] ?? '';
-    if (ownAddress === undefined || wanted === '' || wanted === this.#config()[key] || wanted === ownAddress) return [];
+    if (ownAddress === undefined || wanted === '' || wanted === this.#config()[key]) return [];
     const message = `cannot set ${key}: the other members reach ${ownName} at ${ownAddress}; remove it from the cluster and let it join again with the new address`;
     return [{ path: `config.${key}`, message }];
   }

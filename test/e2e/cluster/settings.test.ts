@@ -110,10 +110,22 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', () => {
     expect([same.status, same.bytes.toString()]).toEqual([200, expect.any(String)]);
   });
 
+  test('each member shows its address, takes it back from clients that change another key, and forgets it when it leaves', async () => {
+    for (const member of cluster.members) {
+      const { headers, metadata } = await member.call('GET', '/1.0');
+      expect(metadata.config).toMatchObject({ 'cluster.https_address': member.address });
+      const config = { ...metadata.config, 'user.rack': '7' };
+      const put = await member.call('PUT', '/1.0', { config }, { 'if-match': String(headers.etag) });
+      expect([put.status, put.bytes.toString()]).toEqual([200, expect.any(String)]);
+    }
+    expect((await one.call('GET', '/1.0?target=m2')).metadata.config['cluster.https_address']).toBe(two.address);
+  });
+
   test('a member that gets the request to remove itself leaves, and its client gets the answer', async () => {
     await two.ok('DELETE', '/1.0/cluster/members/m2');
     expect(await one.get('/1.0/cluster/members')).toEqual(['/1.0/cluster/members/m1']);
     expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    expect((await two.get('/1.0')).config).not.toHaveProperty('cluster.https_address');
     const last = await one.call('DELETE', '/1.0/cluster/members/m1');
     expect([last.status, last.bytes.toString()]).toEqual([400, expect.stringContaining('the only one of its cluster')]);
   });

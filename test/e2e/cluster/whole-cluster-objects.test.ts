@@ -91,7 +91,11 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     for (const name of ['m2', 'm3'])
       expect((await one?.call('POST', `/1.0/networks?target=${name}`, typed))?.status).toBe(200);
     expect(await two?.get('/1.0/networks/phased')).toMatchObject({ status: 'Pending', type: 'bridge' });
-    const early = ['PATCH /1.0/networks/phased', 'PATCH /1.0/networks/phased?target=m2', 'GET /1.0/networks/phased/state'];
+    const early = [
+      'PATCH /1.0/networks/phased',
+      'PATCH /1.0/networks/phased?target=m2',
+      'GET /1.0/networks/phased/state',
+    ];
     for (const [method = '', url = ''] of early.map((request) => request.split(' '))) {
       const refused = await one?.call(method, url, method === 'GET' ? undefined : { config: { 'user.a': 'b' } });
       expect([refused?.status, refused?.metadata.message]).toEqual([
