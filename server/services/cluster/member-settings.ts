@@ -27,7 +27,7 @@ export class MemberSettings {
       description: body.description ?? '',
       failureDomain: body.failure_domain || defaultDomain,
       config: replaceConfig(body.config),
-      groups: named(body.groups ?? []),
+      groups: named(body.groups ?? [defaultGroup]),
     }));
   }
 
@@ -73,9 +73,8 @@ const defaultDomain = 'default';
 export const groupsOf = ({ groups }: Pick<MemberDocument, 'groups'>): readonly string[] =>
   groups === undefined || groups.length === 0 ? [defaultGroup] : groups;
 
-/** Each group once; without any the default one. */
-const named = (groups: readonly string[]): readonly string[] =>
-  groups.length === 0 ? [defaultGroup] : [...new Set(groups)].toSorted();
+/** Each group once. */
+const named = (groups: readonly string[]): readonly string[] => [...new Set(groups)].toSorted();
 
 /** The groups must exist until the transaction ends. */
 export function requireGroups(changes: Changes, groups: readonly string[]): void {
@@ -83,6 +82,7 @@ export function requireGroups(changes: Changes, groups: readonly string[]): void
 }
 
 function groupProblems(records: Records, groups: readonly string[]): readonly Problem[] {
+  if (groups.length === 0) return [{ path: 'groups', message: 'must have a group at least, such as default' }];
   return groups
     .filter((group) => group !== defaultGroup && !records.memberGroups.has(group))
     .map((group) => ({

@@ -101,7 +101,9 @@ describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
       expect(await send('POST', group, { name })).toEqual([400, expect.anything()]);
     expect(await send('POST', group, { name: 'quick' })).toEqual([409, expect.anything()]);
     expect(await send('POST', group, { name: 'new', members: ['m7'] })).toEqual([400, expect.stringContaining('m7')]);
-    await ok('PATCH', `${member}/m3`, { groups: [], config: { 'scheduler.instance': '' } });
+    for (const method of ['PUT', 'PATCH'])
+      expect(await send(method, `${member}/m3`, { groups: [] })).toEqual([400, expect.stringContaining('at least')]);
+    await ok('PATCH', `${member}/m3`, { groups: ['default'], config: { 'scheduler.instance': '' } });
     await ok('DELETE', `${group}/quick`);
     expect(await one.get(group)).toEqual([`${group}/default`]);
   });
