@@ -1,5 +1,5 @@
-// The tables of nftables that this daemon has on its host. Tables that somebody else removed are set again: `nft flush ruleset`, which a restart
-// of Debian's nftables.service runs, removes those of everybody.
+// The tables of nftables that this daemon has on its host. Tables that somebody else removed or emptied are set again: `nft flush ruleset`, which
+// a restart of Debian's nftables.service runs, removes those of everybody.
 import { exec, ExecError } from '../lib/exec.ts';
 import type { Log } from '../lib/log.ts';
 import { ConcurrencyLimit } from '../lib/shared/concurrency-limit.ts';
@@ -13,12 +13,40 @@ export type Table = string;
 export interface Nft {
   /** Applies all of the rules or none. Throws an Error with the reason. */
   apply(rules: string, signal?: AbortSignal): Promise<void>;
-  list(): Promise<ReadonlySet<Table>>;
+  /** Tables of the families of this daemon's, with the number of their rules. */
+  list(): Promise<ReadonlyMap<Table, number>>;
 }
 
 /** Rules that remove the tables, whether or not they are there: adding first makes the deletion valid. */
 export const removal = (tables: readonly Table[]): string =>
   tables.map((table) => `add table ${table}\ndelete table ${table}\n`).join('');
+
+/** How many rules each table has by such a text: commands as this daemon writes them, or a list of nft. Pure. */
+export function countRules(text: string): ReadonlyMap<Table, number> {
+  const tables = new Map<Table, Map<string, number>>();
+  const add = (table: Table, chain: string): void => {
+    const chains = tables.get(table) ?? tables.set(table, new Map()).get(table);
+    chains?.set(chain, (chains.get(chain) ?? 0) + 1);
+  };
+  let [inTable, inChain] = ['', ''];
+  for (const line of text.split('\n')) {
+    const command = /^(add rule|flush chain|delete chain) (\S+ \S+) (\S+)/.exec(line);
+    const table = /^table (\S+ \S+) \{$/.exec(line)?.[1];
+    const block = /^\s+(\S+) (\S+) \{$/.exec(line);
+    if (command !== null) {
+      const [, verb, of = '', chain = ''] = command;
+      if (verb === 'add rule') add(of, chain);
+      else tables.get(of)?.delete(chain);
+    } else if (table !== undefined) tables.set((inTable = table), new Map());
+    else if (block !== null) inChain = block[1] === 'chain' ? (block[2] ?? '') : '';
+    else if (/^\s*\}$/.test(line)) inChain = '';
+    else if (inChain !== '' && /^\s+(?!type )\S/.test(line)) add(inTable, inChain);
+  }
+  return new Map([...tables].map(([table, chains]) => [table, [...chains.values()].reduce((a, b) => a + b, 0)]));
+}
+
+/** How long a change waits for those before it. Each may take the time that a hanging nft is given. */
+const longestWaitMs = 60_000;
 
 export class NftTables {
   readonly #log: Log;
@@ -37,10 +65,20 @@ export class NftTables {
   /** Applies the rules. `whole`: rules that set these tables whole, where the former only change them. Throws DriverError Failed that begins with
    *  `what`, or the reason of the abort. */
   set(what: string, tables: readonly Table[], rules: string, whole = () => rules, signal?: AbortSignal): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#turn(what, async () => {
       const isUnset = tables.some((table) => this.#unset.has(table));
       await this.#apply(what, isUnset ? whole() : rules, signal);
       this.#keep(tables, whole);
+    });
+  }
+
+  #turn(what: string, work: () => Promise<void>): Promise<void> {
+    const arrived = performance.now();
+    return this.#turns.run(async () => {
+      const waitedMs = performance.now() - arrived;
+      if (waitedMs > longestWaitMs)
+        throw driverErrors.failed(what, new Error(`earlier changes by nft took ${Math.round(waitedMs / 1000)} s`));
+      await work();
     });
   }
 
@@ -59,7 +97,7 @@ export class NftTables {
 
   /** Idempotent. Throws DriverError Failed. */
   remove(what: string, tables: readonly Table[]): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#turn(what, async () => {
       await this.#apply(what, removal(tables));
       for (const table of tables) {
         this.#kept.delete(table);
@@ -72,7 +110,7 @@ export class NftTables {
   sweep(prefix: string): Promise<void> {
     return this.#turns.run(async () => {
       try {
-        const left = [...(await this.#nft.list())].filter((table) => !this.#kept.has(table));
+        const left = [...(await this.#nft.list()).keys()].filter((table) => !this.#kept.has(table));
         const found = left.filter((table) => table.split(' ')[1]?.startsWith(prefix) === true);
         if (found.length > 0) await this.#nft.apply(removal(found));
       } catch (error) {
@@ -81,7 +119,7 @@ export class NftTables {
     });
   }
 
-  /** Each minute: sets the tables again that are not there. Never throws. */
+  /** Each minute: sets the tables again that are not there, or have fewer rules than they should. Never throws. */
   async look(): Promise<void> {
     if (this.#kept.size === 0) return;
     await this.#turns
@@ -92,8 +130,10 @@ export class NftTables {
   }
 
   async #look(): Promise<void> {
+    const wanted = countRules([...new Set(this.#kept.values())].map((whole) => whole()).join(''));
     const there = await this.#nft.list();
-    const missing = [...this.#kept].filter(([table]) => !there.has(table) || this.#unset.has(table));
+    const isWhole = (table: Table): boolean => (there.get(table) ?? -1) >= (wanted.get(table) ?? 0);
+    const missing = [...this.#kept].filter(([table]) => !isWhole(table) || this.#unset.has(table));
     for (const whole of new Set(missing.map(([, text]) => text))) {
       const names = missing.flatMap(([table, text]) => (text === whole ? [table] : []));
       const rules = `The rules of nftables in ${names.join(', ')}`;
@@ -124,8 +164,8 @@ const hostNft: Nft = {
     await nft(['-f', '-'], rules, signal);
   },
   async list() {
-    const { stdout } = await nft(['list', 'tables'], '');
-    return new Set([...stdout.matchAll(/^table (\S+ \S+)$/gm)].map(([, table = '']) => table));
+    const { stdout } = await nft(['-t', 'list ruleset inet; list ruleset bridge'], '');
+    return countRules(stdout);
   },
 };
 

@@ -1,13 +1,14 @@
 // The tables of nftables that the daemon has on its host: what becomes of them when others remove them, and when nft fails.
-import { expect, test } from 'vitest';
-import { NftTables, removal } from '../../../server/drivers/nft-tables.ts';
+import { expect, test, vi } from 'vitest';
+import { countRules, NftTables, removal } from '../../../server/drivers/nft-tables.ts';
 
 /** A kernel that knows which tables there are. */
 function world() {
   const there = new Set<string>();
   const lines: string[] = [];
-  const state = { fails: false };
+  const state: { fails: boolean; hangs?: Promise<void> } = { fails: false };
   const apply = async (rules: string): Promise<void> => {
+    await state.hangs;
     if (state.fails) throw new Error('the kernel is busy');
     for (const [, verb, table = ''] of rules.matchAll(/^(add|delete|make) table (\S+ \S+)$/gm))
       if (verb === 'delete') there.delete(table);
@@ -15,7 +16,7 @@ function world() {
   };
   const note = (text: string): void => void lines.push(text);
   const log = { debug: note, info: note, warn: note, error: note };
-  const open = () => new NftTables(log, { apply, list: async () => new Set(there) });
+  const open = () => new NftTables(log, { apply, list: async () => new Map([...there].map((table) => [table, 0])) });
   return { there, lines, state, open, tables: open() };
 }
 const make = (...tables: readonly string[]): string => tables.map((table) => `make table ${table}\n`).join('');
@@ -72,4 +73,56 @@ test('a sweep removes tables of an earlier daemon by their prefix, but those tha
   await next.set('1', ['inet gantry_x_1'], removal(['inet gantry_x_1']) + make('inet gantry_x_1'));
   await next.sweep('gantry_x_');
   expect([...there].toSorted()).toEqual(['inet gantry_x_1', 'inet gantry_y_1']);
+});
+
+test('rules are counted in the commands of a change, in a whole table, and in a list of nft', () => {
+  const commands = [
+    'bridge a entering iifname vmap @ports',
+    'bridge a nic drop',
+    'bridge a nic accept',
+    'bridge a old drop',
+  ];
+  const written = [
+    ...commands.map((rule) => `add rule ${rule}`),
+    'flush chain bridge a entering',
+    'add rule bridge a entering drop',
+    'delete chain bridge a old',
+    'table inet b {',
+    '  chain in {',
+    '    type filter hook input priority 0; policy accept;',
+    '    udp dport { 53, 67 } accept',
+    '  }',
+    '}',
+  ];
+  const list =
+    'table inet b {\n\tset s {\n\t\ttype ifname\n\t}\n\n\tchain in {\n\t\ttype filter hook input priority filter; policy accept;\n\t\tdrop\n\t}\n}\ntable inet c {\n}\n';
+  expect([...countRules(written.join('\n'))]).toEqual([
+    ['bridge a', 3],
+    ['inet b', 1],
+  ]);
+  expect([...countRules(list)]).toEqual([
+    ['inet b', 1],
+    ['inet c', 0],
+  ]);
+});
+
+test('a change that waited a minute for others, which hung, fails', async () => {
+  let [now, end] = [0, (): void => {}];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  try {
+    const { tables, state } = world();
+    state.hangs = new Promise<void>((resolve) => (end = resolve));
+    const first = tables.set('the rules of a', ['inet a'], '');
+    const second = tables.set('the rules of b', ['inet b'], '').catch((error: unknown) => error);
+    now += 61_000;
+    end();
+    await first;
+    expect(await second).toMatchObject({
+      message: 'the rules of b',
+      cause: new Error('earlier changes by nft took 61 s'),
+    });
+    await tables.set('the rules of c', ['inet c'], '');
+  } finally {
+    clock.mockRestore();
+  }
 });

@@ -17,7 +17,7 @@ test('a forward that cannot be closed does not keep the others open, and is clos
   };
   const proxies = new Proxies({
     log: silentLog,
-    tables: new NftTables(silentLog, { apply, list: async () => new Set() }),
+    tables: new NftTables(silentLog, { apply, list: async () => new Map() }),
     tag: 'cafe0001',
   });
   for (const [device, port] of [

@@ -13,6 +13,7 @@ import {
 import { NftTables, removal } from '../../../../server/drivers/nft-tables.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { NicFilters } from '../../../../server/drivers/runtime/nic/filters.ts';
+import { priorityTables, setNetworkPriority } from '../../../../server/drivers/runtime/nic/priority.ts';
 import { nicDevice } from '../../../../server/drivers/devices/nic.ts';
 import { thisHost } from '../../../../server/drivers/devices/host-paths.ts';
 import { expectGolden } from '../../../support/golden.ts';
@@ -54,7 +55,7 @@ async function restoredAfter(failures: number, fail = (): void => {}) {
   };
   const errors: string[] = [];
   const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
-  const there = new Set([filterTable('gtfl', 'bridge')]);
+  const there = new Map([[filterTable('gtfl', 'bridge'), 100]]);
   const tables = new NftTables(log, { apply, list: async () => there });
   const filters = new NicFilters('gtfl', tables);
   const nics = ['vethended', 'vethfresh', 'vethstays'].map((hostName) => ({ ...veth, hostName, macFilter: true }));
@@ -154,8 +155,9 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     const { status, stderr } = spawnSync('nft', ['-f', '-'], { input, encoding: 'utf8' });
     return { status, err: stderr };
   };
-  const listed = (): string =>
-    spawnSync('nft', ['list', 'table', ...filterTable(tag, 'bridge').split(' ')], { encoding: 'utf8' }).stdout;
+  const listed = (...flags: readonly string[]): string =>
+    spawnSync('nft', [...flags, 'list', 'table', ...filterTable(tag, 'bridge').split(' ')], { encoding: 'utf8' })
+      .stdout;
   afterAll(() => {
     nft(removal([filterTable(tag, 'bridge'), filterTable(tag, 'inet')]));
   });
@@ -215,6 +217,36 @@ describe.skipIf(!canFilter)('in the kernel', () => {
     await filters.remove(nicOf(1));
     await tables.look();
     expect(listed()).toBe('');
+  });
+
+  test('a table whose rules somebody flushed, all or those of a chain, or deleted one of, is set again', async () => {
+    const lines: string[] = [];
+    const tables = new NftTables({ ...silentLog, warn: (line) => void lines.push(line) });
+    const filters = new NicFilters(tag, tables);
+    const name = `chainrules${tag}`;
+    for (const index of [1, 2]) await filters.set({ ...nicOf(index), isolated: true });
+    const priority = { tables, tag };
+    await setNetworkPriority(priority, name, [nicOf(1)], 3);
+    const table = filterTable(tag, 'bridge');
+    const all = listed();
+    const handle = (): string => /iifname vmap @ports # handle (\d+)/.exec(listed('-a'))?.[1] ?? '';
+    await tables.look();
+    expect(lines).toEqual([]);
+    for (const words of [
+      `flush table ${table}`,
+      `flush chain ${table} entering`,
+      `delete rule ${table} entering handle `,
+    ]) {
+      expect(nft(words.endsWith('handle ') ? `${words}${handle()}` : words)).toEqual({ status: 0, err: '' });
+      expect(listed()).not.toBe(all);
+      await tables.look();
+      expect([listed(), lines.splice(0)]).toEqual([all, [expect.stringContaining('were missing, and are set again')]]);
+    }
+    nft(`flush chain ${priorityTables(name, tag)[1]} routed`);
+    await tables.look();
+    expect(lines).toEqual([expect.stringContaining('gantryprio')]);
+    await setNetworkPriority(priority, name, [], 0);
+    for (const index of [1, 2]) await filters.remove(nicOf(index));
   });
 
   test('subnets that contain an address of the nic, or each other, are accepted', () => {
