@@ -15,7 +15,7 @@ import { fillNetworkConfig } from './fill-config.ts';
 import { passDocker } from './docker-user.ts';
 import { firewallTable, renderFirewall } from './firewall.ts';
 import { findTool, ipBatch, readHwaddr, readLink, readLinks, readRoutes, runTool } from './host-tools.ts';
-import { hostInterface, linkState, withPorts, type Link } from './ip-commands.ts';
+import { addressCommands, hostInterface, linkState, withPorts, type Link } from './ip-commands.ts';
 import { linkParts } from './link-parts.ts';
 import { openNetworkFiles, type NetworkFiles, type NetworkRecord } from './network-files.ts';
 import { readOvsBridge, removeOvsBridge, type Datapath } from './ovs-bridge.ts';
@@ -50,10 +50,13 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       planNetwork(spec); // refuses a bad config before anything is looked at
       await mutex.run(spec.name, () => bringUp(context, spec, signal));
     },
-    isServing(spec) {
-      const needsDnsmasq = planNetwork(spec).families.length > 0;
-      const isThere = readHwaddr(spec.name) !== undefined;
-      return isThere && (!needsDnsmasq || findDnsmasq(files.pidFile(spec.name)) !== undefined);
+    async isServing(spec) {
+      const plan = planNetwork(spec);
+      const link = await readLink(spec.name);
+      // Addresses that somebody added may stay.
+      const isLinked =
+        link !== undefined && addressCommands(plan, link).every((command) => command.startsWith('addr del'));
+      return isLinked && (plan.families.length === 0 || findDnsmasq(files.pidFile(spec.name)) !== undefined);
     },
     setRules: (spec) => mutex.run(spec.name, () => convergeRules(context, spec)),
     down: (name) => mutex.run(name, () => takeDown(context, name, 'all')),

@@ -47,9 +47,9 @@ export interface NetworkDriver {
   /** Creates the bridge, addresses, firewall, DHCP/DNS, or makes them match the spec. Idempotent; keeps a DHCP server of an earlier daemon
    *  that still fits. A throw leaves nothing new behind. */
   up(spec: NetworkSpec, signal: AbortSignal): Promise<void>;
-  /** Whether its bridge is there, and its server of addresses and names runs, if it needs one: somebody may have removed them since `up`.
-   *  Cheap. */
-  isServing(spec: NetworkSpec): boolean;
+  /** Whether its bridge is there with its addresses, and its server of addresses and names runs, if it needs one: somebody may have removed
+   *  them since `up`. Cheap. */
+  isServing(spec: NetworkSpec): Promise<boolean>;
   /** Replaces only the rules of a network that is up, all or none, after a change of its ACLs. */
   setRules(spec: NetworkSpec): Promise<void>;
   /** Removes everything that `up` created. Idempotent. */

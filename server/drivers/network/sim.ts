@@ -152,7 +152,7 @@ class Sim implements SimNetwork {
     return this.#networks.get(name)?.leases ?? [];
   }
 
-  isServing(): boolean {
+  async isServing(): Promise<boolean> {
     return true;
   }
 

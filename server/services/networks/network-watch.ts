@@ -8,7 +8,6 @@ import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkSpec } from './network-spec.ts';
 import { networkLock } from './networks.ts';
-import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'networkAcls' | 'networks'>;
@@ -39,11 +38,11 @@ export class NetworkWatch {
   async look(): Promise<void> {
     const { records, locks } = this.#deps;
     // A change under way starts and ends it itself, and a network with a known problem is brought up anyway.
-    const down = records.networks
-      .list()
-      .filter(({ name, document }) => document.lifecycle === 'ready' && !this.#problems.byName.has(name))
-      .filter(({ name, document }) => this.#stateOf(name, document) !== 'serving');
-    for (const name of new Set([...this.#problems.byName.keys(), ...down.map((each) => each.name)]))
+    const down: string[] = [];
+    for (const { name, document } of records.networks.list())
+      if (document.lifecycle === 'ready' && !this.#problems.byName.has(name))
+        if ((await this.#stateOf(name, document)) !== 'serving') down.push(name);
+    for (const name of new Set([...this.#problems.byName.keys(), ...down]))
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
         if (document === undefined) this.#problems.forget(name);
@@ -53,19 +52,25 @@ export class NetworkWatch {
 
   async #upAgain(name: string, document: NetworkDocument): Promise<void> {
     if (!this.#problems.byName.has(name)) {
-      const is = this.#stateOf(name, document);
+      const is = await this.#stateOf(name, document);
       // Another change may have started it meanwhile.
       if (is === 'serving') return;
       if (is === 'lost')
-        this.#deps.log.warn(`The network ${name} has lost its bridge or its dnsmasq: it is brought up again`);
+        this.#deps.log.warn(
+          `The network ${name} has lost its bridge, its dnsmasq or an address: it is brought up again`,
+        );
     }
     await this.#up(name, document);
   }
 
   /** Unknown: the network cannot be planned from its config. `up` says why. */
-  #stateOf(name: string, { config }: NetworkDocument): 'serving' | 'lost' | 'unknown' {
+  async #stateOf(name: string, { config }: NetworkDocument): Promise<'serving' | 'lost' | 'unknown'> {
     const { records, network } = this.#deps;
-    return attempt(() => (network.isServing(networkSpec(records, name, config)) ? 'serving' : 'lost'), 'unknown');
+    try {
+      return (await network.isServing(networkSpec(records, name, config))) ? 'serving' : 'lost';
+    } catch {
+      return 'unknown';
+    }
   }
 
   async #up(name: string, { config }: NetworkDocument): Promise<void> {

@@ -18,7 +18,7 @@ function watched(documents: Readonly<Record<string, NetworkDocument>>) {
   const deps = {
     records: { networks, networkAcls: { has: () => false, get: () => undefined, list: () => [] } },
     network: {
-      isServing: ({ name }: { name: string }) => !ended.has(name),
+      isServing: async ({ name }: { name: string }) => !ended.has(name),
       up: async ({ name }: { name: string }) => {
         up.push(name);
         if (failure !== undefined) throw failure;
@@ -45,7 +45,7 @@ test('a network whose dnsmasq has ended comes up again, and no other; one that i
   await watch.look();
   expect([up, warnings]).toEqual([
     ['br1'],
-    ['The network br1 has lost its bridge or its dnsmasq: it is brought up again'],
+    ['The network br1 has lost its bridge, its dnsmasq or an address: it is brought up again'],
   ]);
 });
 

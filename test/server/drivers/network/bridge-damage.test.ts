@@ -125,28 +125,38 @@ describe.skipIf(!available.ok)('bridge networks that others touch', () => {
     await up();
     const client = await join(1);
     const address = await client.request();
-    const isServing = (changes = {}): boolean =>
+    const isServing = (changes = {}): Promise<boolean> =>
       net.driver.isServing({ name: net.name, config: { ...net.config, ...changes } });
-    expect(isServing()).toBe(true);
+    expect(await isServing()).toBe(true);
     process.kill(net.harness.dnsmasqPid(net.name), 'SIGKILL');
-    await until(() => !isServing());
-    expect(isServing({ 'ipv4.address': 'none' })).toBe(true);
+    await until(async () => !(await isServing()));
+    expect(await isServing({ 'ipv4.address': 'none' })).toBe(true);
     await up();
-    expect(isServing()).toBe(true);
+    expect(await isServing()).toBe(true);
     expect(await client.request()).toBe(address);
     await exec(['ip', 'link', 'del', 'dev', net.name]);
-    expect([isServing(), isServing({ 'ipv4.address': 'none' })]).toEqual([false, false]);
+    expect([await isServing(), await isServing({ 'ipv4.address': 'none' })]).toEqual([false, false]);
     await up();
-    expect(isServing()).toBe(true);
+    expect(await isServing()).toBe(true);
     await exec(['ip', 'link', 'set', 'dev', client.hostEnd, 'master', net.name]);
     expect(await client.request()).toBe(address);
   });
 
-  test('flushed firewall rules and a flushed address come back with the next up', async () => {
-    await up({ 'ipv4.nat': 'true' });
+  test('flushed firewall rules and a flushed address, which is noticed, come back with the next up', async () => {
+    const both = { 'ipv4.nat': 'true', 'ipv6.address': `${net.ipv6}::1/64` };
+    const isServing = () => net.driver.isServing({ name: net.name, config: { ...net.config, ...both } });
+    await up(both);
+    await exec(['ip', 'addr', 'add', '192.0.2.1/32', 'dev', net.name]);
+    expect(await isServing()).toBe(true);
+    for (const lost of ['addr flush', '-6 addr flush', 'link set']) {
+      await exec(['ip', ...lost.split(' '), 'dev', net.name, ...(lost === 'link set' ? ['down'] : [])]);
+      expect([lost, await isServing()]).toEqual([lost, false]);
+      await up(both);
+      expect([lost, await isServing()]).toEqual([lost, true]);
+    }
     await exec(['nft', 'delete', 'table', 'inet', `gantry_${net.name}`]);
     await exec(['ip', 'addr', 'flush', 'dev', net.name]);
-    await up({ 'ipv4.nat': 'true' });
+    await up(both);
     expect((await exec(['nft', 'list', 'table', 'inet', `gantry_${net.name}`])).stdout).toContain('masquerade');
     expect(await ip('-4', 'addr', 'show', 'dev', net.name)).toContain(`${net.ipv4}.1/24`);
   });
