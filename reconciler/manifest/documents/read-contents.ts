@@ -2,7 +2,7 @@
 // never followed; the engine pushes the files.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { readdir, readlink, stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { sha256Of } from '../../../server/client/files/file-helpers.ts';
 import type { Content, FileEntry } from '../../core/documents/inside.ts';
@@ -78,6 +78,13 @@ async function readFileEntry(
 ): Promise<PlacedEntry | Finding> {
   const mode = (found.mode & 0o111) === 0 ? '0644' : '0755';
   try {
+    if (read && (await isPointer(file, found.size)))
+      return wrong(
+        'not-a-file',
+        `${at}.source`,
+        `${file} is a pointer of Git LFS, not the file`,
+        'run git lfs pull; a controller does not fetch from LFS: commit the file itself, or use another kind of source',
+      );
     const hash = read ? await sha256Of(createReadStream(file, signal === undefined ? {} : { signal })) : 'unread';
     return { path, at, entry: fileEntry(spec, hash, mode), content: { file } };
   } catch (error) {
@@ -85,6 +92,10 @@ async function readFileEntry(
     return wrong('file-not-found', `${at}.source`, `${file} cannot be read: ${(error as Error).message}`);
   }
 }
+
+/** A checkout without the filter of Git LFS holds a short text in place of a file. */
+const isPointer = async (file: string, size: number): Promise<boolean> =>
+  size < 1024 && (await readFile(file, 'latin1')).startsWith('version https://git-lfs.github.com/spec/');
 
 /** The directory itself, then its entries by name. A mode applies to its files. */
 async function readTree(local: LocalSource, root: string, signal: AbortSignal | undefined): Promise<Contents> {

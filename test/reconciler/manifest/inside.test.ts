@@ -126,6 +126,15 @@ describe('files', () => {
     ]);
   });
 
+  test('a pointer of Git LFS is refused, not written in place of the file', async () => {
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5000000\n`;
+    mkdirSync(join(folder, 'assets'));
+    writeFileSync(join(folder, 'assets/app.tar'), pointer);
+    const message = `${join(folder, 'assets/app.tar')} is a pointer of Git LFS, not the file`;
+    for (const source of ['assets', 'assets/app.tar'])
+      expect(await told(`files:\n  - { path: /opt/app, source: ${source} }\n`)).toEqual([`not-a-file 2: ${message}`]);
+  });
+
   test('so many that their names do not fit on a container are refused', async () => {
     const entries = Array.from({ length: 1001 }, (_, index) => `  - { path: /f${index}, content: x }\n`).join('');
     expect(await told(`files:\n${entries}`)).toEqual([expect.stringMatching(/^too-many-files 1: 1001 files/)]);
