@@ -15,16 +15,19 @@ export interface DeviceLayer {
   readonly profile?: string;
   /** Those that it will have in any case. One that only the server has is empty: the plan may remove it. */
   readonly sure: Devices;
+  /** The profile, where this set declares it. */
+  readonly document?: Document;
 }
 
 export interface ExpectedContainer {
+  readonly name: string;
   readonly address: Address;
   /** Absent: no document of this set declares it. */
   readonly document?: Document;
   /** True when it will run. */
   readonly runs: boolean;
   readonly devices: Devices;
-  /** The later covers the earlier. Absent: none is declared, or all devices are those of one profile. */
+  /** The later covers the earlier. Absent: no document has to do with it, or all devices are those of one profile. */
   readonly layers?: readonly DeviceLayer[];
   /** True when all of its profiles are declared or on the server. */
   readonly isKnown: boolean;
@@ -34,12 +37,30 @@ export interface ExpectedContainer {
 export function expectedContainers(objects: readonly Document[], observed: Observed): readonly ExpectedContainer[] {
   const declared = objects.filter(({ kind }) => kind === 'container');
   const names = new Set(declared.map(({ name }) => name));
+  const profiles = new ExpectedProfiles(objects, observed);
   const others = [...observed.containers].flatMap(([name, { object }]): ExpectedContainer[] => {
     if (names.has(name)) return [];
     const runs = object.status_code === statusCodes.running;
-    return [{ address: addressOf('container', name), runs, devices: object.expanded_devices ?? {}, isKnown: true }];
+    const now = { name, address: addressOf('container', name), runs, isKnown: true };
+    const after = afterProfiles(object as JsonObject, profiles);
+    return [{ ...now, ...(after ?? { devices: object.expanded_devices ?? {} }) }];
   });
   return [...others, ...declaredContainers(objects, observed)];
+}
+
+/** Undefined: the documents change none of its profiles for certain. */
+function afterProfiles(
+  object: JsonObject,
+  profiles: ExpectedProfiles,
+): Pick<ExpectedContainer, 'devices' | 'layers'> | undefined {
+  const project = textOf(object['project']);
+  const names = textsOf(object['profiles']);
+  const layers = names.map((name) => profiles.layerOf(name, project));
+  const declared = layers.flatMap(({ document }) => document ?? []);
+  if (declared.length === 0 || declared.some(mayStay)) return undefined;
+  const own = devicesAfter(object, undefined);
+  const devices = Object.assign({}, ...names.map((name) => profiles.devicesOf(name, project)), own) as Devices;
+  return { devices, layers: [...layers, { sure: own }] };
 }
 
 /** From the documents alone. */
@@ -59,11 +80,10 @@ function expectedOf(document: Document, observed: Observed, profiles: ExpectedPr
   // Most containers have one profile and no devices of their own.
   // An unknown profile may hide devices of those before it.
   const profileLayers = (): DeviceLayer[] =>
-    names
-      .slice(layers.lastIndexOf(undefined) + 1)
-      .map((profile) => ({ profile, sure: profiles.sureOf(profile, document.project) }));
+    names.slice(layers.lastIndexOf(undefined) + 1).map((profile) => profiles.layerOf(profile, document.project));
   const isOnly = layers.length === 1 && own === noDevices;
   return {
+    name: document.name,
     address: document.address,
     document,
     runs: (document.state ?? 'running') === 'running',
@@ -85,10 +105,11 @@ class ExpectedProfiles {
     this.#scopes = scopesOf(observed, objects);
   }
 
-  sureOf(name: string, project: string | undefined): Devices {
+  layerOf(name: string, project: string | undefined): DeviceLayer {
     const key = this.#scopes.keyOf('profile', name, project);
     const live = this.#observed.profiles.get(key)?.object as JsonObject | undefined;
-    return sureDevices(live, this.#declared.get(key));
+    const document = this.#declared.get(key);
+    return { profile: name, sure: sureDevices(live, document), ...(document === undefined ? {} : { document }) };
   }
 
   /** Undefined when the profile is neither declared nor on the server. */

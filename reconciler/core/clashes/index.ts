@@ -18,6 +18,7 @@ export function clashes(objects: readonly Document[], observed: Observed): reado
     ...overlappingSubnets(objects, observed),
     ...containerClashes(containers),
     ...sharedPaths(containers, observed),
+    ...lostRoots(containers, observed),
     ...strayAddresses(containers, objects, observed),
     ...refusedValues(objects, observed),
   ];
@@ -31,18 +32,27 @@ export const rootlessContainers = (objects: readonly Document[], observed: Obser
   ).flatMap(({ document, devices, isKnown }: ExpectedContainer) =>
     document === undefined || !isKnown || isCopy(document) || Object.values(devices).some(isRoot)
       ? []
-      : [rootless(document)],
+      : [withoutRoot(document, `${document.address} has no root disk`)],
   );
+
+/** Containers that this set does not declare, and whose profiles lose the root disk. */
+const lostRoots = (containers: readonly ExpectedContainer[], observed: Observed): readonly Diagnostic[] =>
+  containers.flatMap(({ name, address, document, devices, layers = [] }) => {
+    const now = observed.containers.get(name)?.object.expanded_devices ?? {};
+    if (document !== undefined || !Object.values(now).some(isRoot) || Object.values(devices).some(isRoot)) return [];
+    const profile = layers.find((layer) => layer.document !== undefined)?.document;
+    return profile === undefined ? [] : [withoutRoot(profile, `${address} would lose its root disk`)];
+  });
 
 /** A copy gets the root disk of its source. */
 const isCopy = ({ values }: Document): boolean => mapOf(values['source'])['type'] === 'copy';
 
-const rootless = (document: Document): Diagnostic => ({
+const withoutRoot = (document: Document, what: string): Diagnostic => ({
   severity: 'error',
   code: 'no-root-disk',
   address: document.address,
   path: 'devices',
-  message: `${document.address} has no root disk: neither its devices nor its profiles have a disk with path /`,
+  message: `${what}: neither its devices nor its profiles have a disk with path /`,
   remedy: 'give it or one of its profiles a device, such as root: {type: disk, path: /, pool: default}',
   ...document.location,
 });

@@ -150,9 +150,10 @@ function guardRoot(
   edits: readonly Change[],
   context: PlanContext,
 ): Guard | undefined {
-  if (kind !== 'container' || !edits.some(({ segments: [field = ''] }) => ['devices', 'profiles'].includes(field)))
-    return undefined;
+  if (kind !== 'container') return undefined;
   const before = live.object as JsonObject;
+  const isEdited = edits.some(({ segments: [field = ''] }) => ['devices', 'profiles'].includes(field));
+  if (!isEdited && context.changedProfilesOf(before).length === 0) return undefined;
   const after = applyEdits(before, edits);
   const [has, keeps] = [expandContainer(before, context.profileNow), expandContainer(after, context.profileAfter)].map(
     ({ devices }) => Object.values(devices).some(isRootDisk),

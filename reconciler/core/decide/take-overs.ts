@@ -20,16 +20,16 @@ export function withTakeOvers(needs: Edges, objects: readonly Document[], observ
 }
 
 /** The container as it is now, with the devices that it loses, changes or stops serving. */
-function giverOf({ address, document, runs, devices }: ExpectedContainer, observed: Observed) {
+function giverOf({ name, address, document, runs, devices }: ExpectedContainer, observed: Observed) {
   const live = document && observed.containers.get(document.name)?.object;
   if (live === undefined) return undefined;
   const isRunning = live.status_code === statusCodes.running;
   const given = Object.entries(live.expanded_devices ?? {}).filter(
-    ([name, device]) => (isRunning && !runs) || !isSame(device, devices[name]),
+    ([device, now]) => (isRunning && !runs) || !isSame(now, devices[device]),
   );
   return given.length === 0
     ? undefined
-    : { address, runs: isRunning, devices: Object.fromEntries(given), isKnown: true };
+    : { name, address, runs: isRunning, devices: Object.fromEntries(given), isKnown: true };
 }
 
 const isSame = (device: DeviceConfig, expected: DeviceConfig | undefined): boolean =>

@@ -138,6 +138,42 @@ describe('references', () => {
     expect(refused([a, container(['default', 'a'])], live)).toEqual([]);
   });
 
+  test('changes of profiles that a container of others cannot take are refused: two disks at one path, no root disk', () => {
+    const disk = (path: string) => ({ type: 'disk', source: '/srv', path });
+    const profiles = ['a', 'b', 'rooted'];
+    const live = liveContainer('c', { profiles, devices: {}, expanded_devices: { root } });
+    const device = (name: string, devices: JsonObject, more = {}) => document('profile', name, { devices }, more);
+    const refused = (documents: readonly Document[], of = live, isGantry = true) => {
+      const there = [liveProfile('a', { devices: {} }), liveProfile('b'), liveProfile('rooted', { devices: { root } })];
+      const known = world({ profiles: there, containers: [of] });
+      const { diagnostics, guards } = plan(documents, {
+        ...known,
+        server: { ...known.server, isGantry },
+        pools: host.pools,
+      });
+      return [...diagnostics.map(({ address, message }) => [address, message]), ...guards.map(({ code }) => code)];
+    };
+    const both = [device('a', { one: disk('/d') }), device('b', { two: disk('/d') })];
+    expect(refused(both)).toEqual([
+      [
+        'profile/b',
+        'container/c would have two disks at /d: the device one of its profile a and the device two of its profile b',
+      ],
+    ]);
+    expect(refused(both, live, false)).toEqual([]);
+    expect(refused([...both, device('rooted', { one: { type: 'none' } })])).toEqual([]);
+    expect(refused(both, liveContainer('c', { profiles: ['a', 'rooted'] }))).toEqual([]);
+    const rootless = [device('rooted', { root: null })];
+    const lost = 'container/c would lose its root disk: neither its devices nor its profiles have a disk with path /';
+    expect(refused(rootless)).toEqual([['profile/rooted', lost]]);
+    expect(refused([...rootless, device('b', { root })])).toEqual([]);
+    expect(refused(rootless, { ...live, devices: { root } })).toEqual([]);
+    expect(refused([device('rooted', { root: null }, { manage: { ignore: ['devices'] } })])).toEqual([]);
+    expect(refused([...rootless, document('container', 'c', { source: { type: 'none' }, profiles })])).toEqual([
+      'in-use',
+    ]);
+  });
+
   test('overlapping subnets, and addresses and ports that two containers claim, are warnings with both names', () => {
     const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
     const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
