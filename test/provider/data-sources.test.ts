@@ -32,7 +32,7 @@ output "found" {
 `;
     terraform.write(read('data'));
     await terraform.apply();
-    expect((await terraform.outputs())['found']).toEqual(['kept', { 'user.a': 'b' }, 'ci', false]);
+    expect(terraform.outputs()['found']).toEqual(['kept', { 'user.a': 'b' }, 'ci', false]);
     terraform.write(read('date'));
     expect(await terraform.fails('plan')).toContain('There is no storage volume "fast/date"');
   });

@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)('A configuration that was imported', () =
     expect(await terraform.apply()).toContain('9 imported, 0 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/containers/web1')).created_at).toBe(created);
-    expect(await terraform.outputs()).toEqual({ names: ['web0', 'web1', 'cache', 'db'] });
+    expect(terraform.outputs()).toEqual({ names: ['web0', 'web1', 'cache', 'db'] });
   });
 
   test('a state that the LXD provider made moves, and nothing is created, replaced or destroyed', async () => {

@@ -24,14 +24,14 @@ describe.skipIf(missing !== undefined)('a container', () => {
   }
   ${more}`);
   // oxlint-disable-next-line typescript/no-explicit-any -- values of a state
-  const execs = async (): Promise<any> => (await terraform.state('gantry_container.c')).exec;
+  const execs = (): any => terraform.state('gantry_container.c').exec;
   test('A container that is created stopped runs its commands at its first start, those of create only once', async () => {
     terraform.write(commands(false));
     await terraform.settle();
-    expect(await execs()).toMatchObject({ create: { exit_code: null }, change: { exit_code: null } });
+    expect(execs()).toMatchObject({ create: { exit_code: null }, change: { exit_code: null } });
     terraform.write(commands(true));
     await terraform.settle();
-    expect(await execs()).toMatchObject({
+    expect(execs()).toMatchObject({
       create: { exit_code: 0, stdout: 'create\n' },
       change: { exit_code: 0, stdout: 'change\n' },
       start: { exit_code: 0, stdout: 'start\n' },
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
     // Disabled and enabled again: nothing runs twice.
     terraform.write(commands(true).replace('["echo", "create"], on', '["echo", "again"], on'));
     await terraform.settle();
-    expect((await execs()).create.stdout).toBe('create\n');
+    expect(execs().create.stdout).toBe('create\n');
   });
 
   test('A start by Terraform updates the results of the commands of that start', async () => {
@@ -61,7 +61,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
     const written = await daemon.call('POST', '/1.0/containers/web/files?path=/seen', 'seen at this start');
     expect(written.status).toBe(200);
     await terraform.settle();
-    expect((await execs()).seen.stdout).toContain('seen at this start');
+    expect(execs().seen.stdout).toContain('seen at this start');
   });
 
   test('An imported container runs none of its commands, now or at a later start, except those of each start', async () => {
@@ -74,19 +74,19 @@ describe.skipIf(missing !== undefined)('a container', () => {
     expect(said).toContain('change, create, off, silent, start');
     expect(said.replaceAll(/\s+/g, ' ')).toContain('runs when it changes (on = change)');
     await terraform.expectNoChanges();
-    for (const name of ['create', 'change', 'start']) expect((await execs())[name].exit_code, name).toBeNull();
+    for (const name of ['create', 'change', 'start']) expect(execs()[name].exit_code, name).toBeNull();
     terraform.write(commands(false));
     await terraform.apply();
     terraform.write(commands(true));
     await terraform.settle();
-    expect(await execs()).toMatchObject({
+    expect(execs()).toMatchObject({
       create: { exit_code: null },
       change: { exit_code: null },
       start: { exit_code: 0, stdout: 'start\n' },
     });
     terraform.write(commands(true).replace('"change"], on', '"other"], on'));
     await terraform.settle();
-    expect((await execs()).change.stdout).toBe('other\n');
+    expect(execs().change.stdout).toBe('other\n');
   });
 
   test('A frozen container is a difference, whether it should run or not', async () => {
@@ -133,7 +133,7 @@ output "address" {
 `;
     terraform.write(net());
     await terraform.settle();
-    expect((await terraform.outputs())['address']).toMatch(/^10\.77\.0\./);
+    expect(terraform.outputs()['address']).toMatch(/^10\.77\.0\./);
     terraform.write(net('wait_for = [{ type = "delay", delay = "1s" }, { type = "ipv4" }]'));
     await terraform.apply('-replace=gantry_container.c');
     await terraform.expectNoChanges();

@@ -81,7 +81,7 @@ resource "gantry_container_device" "many" {
   test('A device is added, changed and removed while its container runs, which shows no change of its own', async () => {
     expect(await settled(container() + device('http', 18_080))).toContain('3 added');
     expect(await web()).toMatchObject({ status: 'Running', devices: { http: proxy(18_080) }, note: '["http"]' });
-    expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['root']);
+    expect(Object.keys(terraform.state('gantry_container.c').devices)).toEqual(['root']);
     expect(await settled(container() + device('http', 18_081))).toContain('0 added, 1 changed, 0 destroyed');
     expect((await web()).devices.http).toEqual(proxy(18_081));
     const both = container('description = "x"') + device('http', 18_082) + device('https', 18_083);
@@ -135,9 +135,9 @@ resource "gantry_container_device" "many" {
     await terraform.forget('gantry_container.c', 'gantry_container_device.http');
     await daemon.call('PATCH', '/1.0/containers/web', { config: { [key]: '' } });
     await terraform.import('gantry_container.c', 'web');
-    expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['http', 'root']);
+    expect(Object.keys(terraform.state('gantry_container.c').devices)).toEqual(['http', 'root']);
     await terraform.import('gantry_container_device.http', 'default/web/http');
-    expect(await terraform.state('gantry_container_device.http')).toMatchObject({
+    expect(terraform.state('gantry_container_device.http')).toMatchObject({
       container: 'web',
       type: 'proxy',
       properties: { listen: 'tcp:127.0.0.1:18087' },
@@ -160,7 +160,7 @@ resource "gantry_container_device" "many" {
     await terraform.expectNoChanges();
     await terraform.forget('gantry_container_device.http');
     await terraform.import('gantry_container_device.http', 'web/http,project=default');
-    expect(await terraform.state('gantry_container_device.http')).toMatchObject({ noted: true, project: 'default' });
+    expect(terraform.state('gantry_container_device.http')).toMatchObject({ noted: true, project: 'default' });
     expect(await settled(all)).toContain('0 added, 0 changed, 0 destroyed');
     expect(await terraform.fails('import', 'gantry_container_device.http', 'web')).toContain(
       'It must be [project/]container/name',

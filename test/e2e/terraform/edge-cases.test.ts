@@ -306,7 +306,7 @@ ${container('c', more)}`;
     terraform.write(all);
     await terraform.settle();
     expect(await own()).toEqual({ profiles: ['web'], config: { ...inherited, 'user.b': '2' }, devices: { none } });
-    expect(await terraform.state('gantry_container.b')).toMatchObject({ config: { 'user.b': '2' }, devices: {} });
+    expect(terraform.state('gantry_container.b')).toMatchObject({ config: { 'user.b': '2' }, devices: {} });
     // A change of the copy keeps them, and removes a key that was declared before.
     terraform.write(all.replace('"user.b" = "2"', '"limits.memory" = "32MiB", "user.a" = "9"'));
     await terraform.settle();
@@ -326,7 +326,7 @@ ${container('c', more)}`;
     expect(output).not.toContain('The container b stays as it is');
     expect(output).toMatch(/gantry_container\.b will be updated in-place[\s\S]*stop_timeout += 30 -> 0/);
     expect(await own()).toMatchObject({ devices: { none } });
-    expect(await terraform.state('gantry_container.b')).toMatchObject({ devices: {} });
+    expect(terraform.state('gantry_container.b')).toMatchObject({ devices: {} });
   });
 
   test('An image with a changed file is replaced together with its alias, and a replaced container runs its commands again', async () => {
@@ -449,7 +449,7 @@ resource "gantry_container_file" "f" {
 }
 `);
     await terraform.apply();
-    const { fingerprint } = await terraform.state('gantry_image.i');
+    const { fingerprint } = terraform.state('gantry_image.i');
     const ids = {
       gantry_storage_pool: 'fast',
       gantry_profile: 'web',

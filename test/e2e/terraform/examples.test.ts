@@ -76,14 +76,14 @@ resource "gantry_image_alias" "i" {
       .join('\n');
     terraform.write(examples.replace(/fingerprint = "[0-9a-f]{64}"/, `fingerprint = "${url.split('/').at(-1) ?? ''}"`));
     await terraform.apply();
-    expect(await terraform.state('data.gantry_container.db')).toMatchObject({
+    expect(terraform.state('data.gantry_container.db')).toMatchObject({
       name: 'db',
       status: 'Stopped',
       profiles: ['default'],
     });
-    expect(await terraform.state('data.gantry_image.base')).toMatchObject({ fingerprint: image.fingerprint });
-    expect(await terraform.state('data.gantry_network.lan')).toMatchObject({ managed: true });
-    expect(await terraform.state('data.gantry_containers.running')).toMatchObject({ containers: {} });
+    expect(terraform.state('data.gantry_image.base')).toMatchObject({ fingerprint: image.fingerprint });
+    expect(terraform.state('data.gantry_network.lan')).toMatchObject({ managed: true });
+    expect(terraform.state('data.gantry_containers.running')).toMatchObject({ containers: {} });
     // The remaining example needs a server with projects.
     terraform.write(project);
     expect(await terraform.fails('plan')).toMatch(/cannot have projects|no project/);
@@ -102,7 +102,7 @@ resource "gantry_image_alias" "i" {
     const vars = [`-var=image=${image.metadataPath}`];
     expect(await terraform.apply(...vars)).toContain('7 added');
     expect((await terraform.plan(...vars)).changes).toBe(false);
-    const { addresses } = (await terraform.outputs()) as { addresses: Record<string, string> };
+    const { addresses } = terraform.outputs() as { addresses: Record<string, string> };
     for (const name of ['web', 'db']) expect(local.documented(addresses[name] ?? '')).toMatch(/^10\.122\.0\./);
     expect(await terraform.apply(...vars, '-var=memory=96MiB')).toContain('0 added, 1 changed');
     expect((await daemon.get('/1.0/containers/tfdemo-web')).expanded_config['limits.memory']).toBe('96MiB');

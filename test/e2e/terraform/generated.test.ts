@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('a generated configuration', () => {
     await terraform.apply('-replace=gantry_network.n');
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/networks/gen0')).config).toMatchObject(config);
-    expect(await terraform.state('gantry_network.n')).toMatchObject({
+    expect(terraform.state('gantry_network.n')).toMatchObject({
       ipv4_address: config['ipv4.address'].split('/')[0],
       ipv6_address: null,
     });
@@ -64,7 +64,7 @@ output "address" {
     terraform.write(written(', "user.x" = "1"'));
     await terraform.settle();
     expect((await daemon.get('/1.0/networks/gen0')).config).toEqual({ ...config, 'user.x': '1' });
-    expect((await terraform.outputs())['address']).toBe(config['ipv4.address'].split('/')[0]);
+    expect(terraform.outputs()['address']).toBe(config['ipv4.address'].split('/')[0]);
     // Removing a configured key from the configuration removes it from the server.
     terraform.write(written(', "user.x" = "1", "ipv4.nat" = "false"'));
     await terraform.apply();

@@ -66,7 +66,7 @@ resource "gantry_snapshot" "s" {
     const inSubnet = new RegExp(`^${subnet.replaceAll('.', '\\.')}\\.`);
     run.write(config(''));
     await run.settle();
-    const state = await run.state('gantry_container.c');
+    const state = run.state('gantry_container.c');
     expect(state.ipv4_address).toMatch(inSubnet);
     expect(state.exec.motd).toMatchObject({ exit_code: 0, stdout: 'hello\n' });
     run.write(config('config = { "limits.memory" = "64MiB" }'));
@@ -84,7 +84,7 @@ resource "gantry_snapshot" "s" {
     expect(await run.apply()).toContain('0 added, 2 changed, 0 destroyed');
     await run.expectNoChanges();
     expect(await read('/1.0/containers/tfd')).toMatchObject({ status: 'Running', created_at: created });
-    expect((await run.state('gantry_container.c')).ipv4_address).toMatch(inSubnet);
+    expect(run.state('gantry_container.c').ipv4_address).toMatch(inSubnet);
     await run.destroy();
     expect(await read('/1.0/containers')).toEqual([]);
   }

@@ -35,7 +35,7 @@ target = gantry_image.i.fingerprint
 }
 `);
     await store.apply();
-    fingerprint = (await store.state('gantry_image.i')).fingerprint;
+    fingerprint = store.state('gantry_image.i').fingerprint;
   });
   afterEach(() => remote.cleanUp());
 
@@ -117,13 +117,13 @@ resource "gantry_image_alias" "a" {
     terraform.write(text('one.tar.gz'));
     await terraform.settle();
     const first = await alias();
-    expect(await terraform.state('gantry_image.i')).toMatchObject({ fingerprint: first });
+    expect(terraform.state('gantry_image.i')).toMatchObject({ fingerprint: first });
     terraform.write(text('two.tar.gz'));
     expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
     await terraform.settle();
     const second = await alias();
     expect(second).not.toBe(first);
-    expect(await terraform.state('gantry_image.i')).toMatchObject({ fingerprint: second });
+    expect(terraform.state('gantry_image.i')).toMatchObject({ fingerprint: second });
     expect(await images()).toEqual([`/1.0/images/${String(second)}`]);
   });
 

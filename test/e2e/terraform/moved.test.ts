@@ -117,7 +117,7 @@ resource "gantry_snapshot" "s" {
     terraform.write(own);
     await terraform.apply();
     const created = (await daemon.get('/1.0/containers/box')).created_at as string;
-    const { fingerprint } = await terraform.state('gantry_image.i');
+    const { fingerprint } = terraform.state('gantry_image.i');
     await terraform.forget(
       'gantry_storage_pool.p',
       'gantry_network.n',
@@ -207,7 +207,7 @@ resource "gantry_snapshot" "s" {
     expect(await terraform.apply()).toContain('0 added, 2 changed, 0 destroyed');
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/containers/box')).created_at).toBe(created);
-    expect(await terraform.state('gantry_container.c')).toMatchObject({
+    expect(terraform.state('gantry_container.c')).toMatchObject({
       name: 'box',
       project: 'default',
       status: 'Running',
@@ -257,7 +257,7 @@ moved {
     moved({ project: 'default' }, 'web', 'project = "default"');
     expect((await terraform.plan()).output).not.toMatch(/must be replaced|will be (?:created|updated|destroyed)/);
     await terraform.settle();
-    expect(await terraform.state('gantry_profile.p')).toMatchObject({ project: 'default', description: 'first' });
+    expect(terraform.state('gantry_profile.p')).toMatchObject({ project: 'default', description: 'first' });
     expect(await daemon.get('/1.0/profiles/web?project=team')).toMatchObject({ description: 'other' });
     const { changes, output } = await terraform.plan('-refresh-only');
     expect(changes, output).toBe(false);

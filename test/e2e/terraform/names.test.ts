@@ -144,7 +144,7 @@ resource "gantry_container_exec" "e" {
     });
     terraform.write(`${pool}${container('shop')}`);
     expect(await terraform.fails('apply', '-auto-approve')).toContain('shop');
-    expect(await terraform.state('gantry_container.c')).toMatchObject({ name: 'web' });
+    expect(terraform.state('gantry_container.c')).toMatchObject({ name: 'web' });
     terraform.write(`${pool}${container('web')}`);
     await terraform.settle();
   });

@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)('network ACLs', () => {
     await terraform.apply();
     expect((await daemon.get('/1.0/network-acls/web')).ingress).toHaveLength(2);
     await terraform.expectNoChanges();
-    expect((await terraform.outputs())['d']).toMatchObject({
+    expect(terraform.outputs()['d']).toMatchObject({
       ingress: [
         { action: 'allow', state: 'enabled', protocol: 'tcp', source: null },
         { action: 'drop', state: 'logged', source: '192.0.2.0/24' },

@@ -104,7 +104,7 @@ output "names" {
       terraform.write(stack('gantry_project.team.name'));
       expect(await terraform.apply()).toContain('8 added, 0 changed, 0 destroyed');
       await terraform.expectNoChanges();
-      expect(await terraform.outputs()).toEqual({ names: ['box'] });
+      expect(terraform.outputs()).toEqual({ names: ['box'] });
       expect(await containersIn('default')).toEqual([]);
       expect(await containersIn('team')).toEqual(['box']);
 

@@ -84,7 +84,7 @@ output "names" {
     write(onBoth);
     expect(await terraform.apply()).toContain('6 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
-    expect(await terraform.outputs()).toEqual({ names: { here: ['here'], west: ['west'] } });
+    expect(terraform.outputs()).toEqual({ names: { here: ['here'], west: ['west'] } });
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/here']);
     expect(await west.get('/1.0/containers')).toEqual(['/1.0/containers/west']);
     const file = await west.call('GET', '/1.0/containers/west/files?path=/etc/at');
@@ -104,7 +104,7 @@ output "names" {
     await terraform.import('gantry_container_file.f["west"]', 'west//etc/at,remote=west');
     await terraform.import('gantry_storage_pool.p["west"]', 'fast,remote=west');
     expect(await terraform.settle()).toMatch(/0 added, \d changed, 0 destroyed/);
-    expect((await terraform.state('gantry_container.c["west"]')).remote).toBe('west');
+    expect(terraform.state('gantry_container.c["west"]').remote).toBe('west');
     await terraform.destroy();
     expect(await west.get('/1.0/containers')).toEqual([]);
     expect(await daemon.get('/1.0/containers')).toEqual([]);

@@ -64,7 +64,7 @@ resource "gantry_container" "c" {
     expect((await terraform.plan()).output).toContain('gantry_container.c must be replaced');
     await terraform.settle();
     expect(mark()).toBe('two');
-    expect((await terraform.state('gantry_container.c')).source.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(terraform.state('gantry_container.c').source.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
   test('An import never replaces a container from a backup, with the file in the id or without', async () => {
@@ -237,7 +237,7 @@ resource "gantry_container" "c" {
   test('An image of a container or snapshot stays when it is imported by the documented id', async () => {
     terraform.write(made(ofSnapshot));
     await terraform.apply();
-    const { fingerprint } = await terraform.state('gantry_image.i');
+    const { fingerprint } = terraform.state('gantry_image.i');
     await terraform.forget('gantry_image.i');
     await terraform.import('gantry_image.i', `${fingerprint},container=web,snapshot=before`);
     await terraform.expectNoChanges();

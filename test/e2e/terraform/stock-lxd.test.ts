@@ -80,7 +80,7 @@ resource "gantry_container_exec" "modes" {
     await terraform.settle();
     terraform.write(files('0600'));
     await terraform.settle();
-    expect((await terraform.state('gantry_container_exec.modes')).stdout).toBe('600\n600\n');
+    expect(terraform.state('gantry_container_exec.modes').stdout).toBe('600\n600\n');
     terraform.write(files('0600', '0700'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('cannot change mode and owner of a directory');
     terraform.write(files('0600'));

@@ -89,6 +89,6 @@ resource "gantry_profile" "x" {
     const said = await terraform.fails('apply', '-auto-approve', '-input=false');
     expect(said).toContain('The profile extra is in use by');
     expect(said).toContain('web');
-    expect(await terraform.state('gantry_profile.x')).toMatchObject({ name: 'extra' });
+    expect(terraform.state('gantry_profile.x')).toMatchObject({ name: 'extra' });
   });
 });

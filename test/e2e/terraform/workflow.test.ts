@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     terraform.write(stack + container('wait_for = [{ type = "ipv4" }]'));
     expect(await terraform.apply()).toContain('4 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
-    const first = await terraform.state('gantry_container.c');
+    const first = terraform.state('gantry_container.c');
     expect(first).toMatchObject({
       status: 'Running',
       running: true,
@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)('terraform', () => {
     packed.write('data "gantry_server" "s" {}\noutput "v" {\n  value = data.gantry_server.s.version\n}\n');
     await packed.init();
     await packed.apply();
-    expect((await packed.outputs())['v']).toBe(release.version);
+    expect(packed.outputs()['v']).toBe(release.version);
   });
 
   test('The schema of the provider equals the schema that Terraform prints', async () => {
@@ -166,10 +166,10 @@ output "said" {
 }
 `);
     await terraform.apply();
-    expect((await terraform.outputs())['said']).toEqual(['hi\n', 'once\n']);
+    expect(terraform.outputs()['said']).toEqual(['hi\n', 'once\n']);
     const silent = { exit_code: 0, stdout: null, stderr: null };
-    expect((await terraform.state('gantry_container.c')).exec.quiet).toMatchObject(silent);
-    expect(await terraform.state('gantry_container_exec.quiet')).toMatchObject(silent);
+    expect(terraform.state('gantry_container.c').exec.quiet).toMatchObject(silent);
+    expect(terraform.state('gantry_container_exec.quiet')).toMatchObject(silent);
     await terraform.expectNoChanges();
     terraform.write(stack + container('exec = { hello = { command = ["sh", "-c", "echo why; exit 3"] } }'));
     const said = await terraform.fails('apply', '-auto-approve');
@@ -256,7 +256,7 @@ output "said" {
     });
     expect(ran.output).toContain('Interrupt received');
     expect(ran.output).not.toContain('Plugin did not respond');
-    expect(await terraform.state('gantry_container.c')).toMatchObject({ name: 'web1', status: 'Running' });
+    expect(terraform.state('gantry_container.c')).toMatchObject({ name: 'web1', status: 'Running' });
     terraform.write(stack + container());
     await terraform.settle();
   });

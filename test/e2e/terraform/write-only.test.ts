@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', () => {
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 1'));
     await applied('hush-1-hush');
     expect(await content()).toBe('hush-1-hush');
-    expect(await terraform.state('gantry_container_file.f')).toMatchObject({ sha256: null, content: null });
+    expect(terraform.state('gantry_container_file.f')).toMatchObject({ sha256: null, content: null });
     expect((await terraform.plan('-var=secret=hush-1-hush')).changes).toBe(false);
     expect((await terraform.plan('-refresh-only', '-var=secret=hush-1-hush')).changes).toBe(false);
     // Without a new version another value is no difference, neither alone nor with another mode.
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', () => {
     await applied('hush-5-hush');
     await terraform.forget('gantry_container_file.f');
     await terraform.import('gantry_container_file.f', 'web//etc/token,content_wo_version=3');
-    expect(await terraform.state('gantry_container_file.f')).toMatchObject({
+    expect(terraform.state('gantry_container_file.f')).toMatchObject({
       path: '/etc/token',
       content_wo_version: 3,
     });
@@ -111,12 +111,12 @@ describe.skipIf(missing !== undefined)('a write-only argument', () => {
       exec(`environment_wo = { TOKEN = var.secret }\n  environment_wo_version = ${version}\n  ${more}`);
     terraform.write(config(1));
     await applied('hush-6-hush');
-    expect(await terraform.state('gantry_container_exec.e')).toMatchObject({ exit_code: 0, stdout: null });
+    expect(terraform.state('gantry_container_exec.e')).toMatchObject({ exit_code: 0, stdout: null });
     expect((await terraform.plan('-var=secret=hush-7-hush')).changes).toBe(false);
     expect((await terraform.plan('-refresh-only', '-var=secret=hush-7-hush')).changes).toBe(false);
     terraform.write(config(2, 'record_output = true'));
     await terraform.apply('-var=secret=shown');
-    expect((await terraform.state('gantry_container_exec.e')).stdout).toBe('the token is shown of here\n');
+    expect(terraform.state('gantry_container_exec.e').stdout).toBe('the token is shown of here\n');
     expect((await terraform.plan('-var=secret=shown')).changes).toBe(false);
     terraform.write(config(3, 'destroy_command = ["true"]').replace('echo', 'exit 3; echo'));
     const failed = await terraform.fails('apply', '-auto-approve', '-var=secret=hush-8-hush');
@@ -197,7 +197,7 @@ resource "gantry_container" "copy" {
     // An import neither reads nor removes it; a key that is dropped from the argument is removed.
     await terraform.forget('gantry_container.c');
     await terraform.import('gantry_container.c', 'web');
-    expect(JSON.stringify(await terraform.state('gantry_container.c'))).not.toContain('hush');
+    expect(JSON.stringify(terraform.state('gantry_container.c'))).not.toContain('hush');
     terraform.write(wo(3, '"user.OTHER" = var.secret'));
     await applied('hush-4-hush');
     expect(await secrets()).toEqual({ 'user.OTHER': 'hush-4-hush' });

@@ -164,17 +164,40 @@ export class Terraform {
     return output.replaceAll(/[\s│╷╵]+/g, ' ');
   }
 
-  /** Attributes of a resource in the state. */
+  /** Attributes of a resource in the state, read from its file: Terraform would ask the provider for its schema first. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
-  async state(address: string): Promise<any> {
-    const { values } = JSON.parse(await this.#good(['show', '-json'])) as {
-      values?: { root_module: { resources: readonly { address: string; values: unknown }[] } };
+  state(address: string): any {
+    const isHere = (one: StoredResource, { index_key: key }: StoredInstance): boolean => {
+      const parts = [one.module, one.mode === 'data' ? 'data' : undefined, one.type, one.name];
+      return `${parts.filter(Boolean).join('.')}${key === undefined ? '' : `[${JSON.stringify(key)}]`}` === address;
     };
-    return values?.root_module.resources.find((each) => each.address === address)?.values;
+    const found = this.#stored().resources.flatMap((one) => one.instances.filter((each) => isHere(one, each)));
+    return found[0]?.attributes;
   }
 
-  async outputs(): Promise<Readonly<Record<string, unknown>>> {
-    const found = JSON.parse(await this.#good(['output', '-json'])) as Record<string, { value: unknown }>;
-    return Object.fromEntries(Object.entries(found).map(([name, { value }]) => [name, value]));
+  outputs(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(Object.entries(this.#stored().outputs).map(([name, { value }]) => [name, value]));
   }
+
+  #stored(): StoredState {
+    return JSON.parse(readFileSync(join(this.dir, 'terraform.tfstate'), 'utf8')) as StoredState;
+  }
+}
+
+interface StoredInstance {
+  readonly index_key?: string | number;
+  readonly attributes: unknown;
+}
+
+interface StoredResource {
+  readonly module?: string;
+  readonly mode: 'managed' | 'data';
+  readonly type: string;
+  readonly name: string;
+  readonly instances: readonly StoredInstance[];
+}
+
+interface StoredState {
+  readonly outputs: Readonly<Record<string, { readonly value: unknown }>>;
+  readonly resources: readonly StoredResource[];
 }

@@ -64,8 +64,8 @@ export async function expectEveryArgumentSettled({ terraform, server, differing 
   writeFileSync(join(terraform.dir, 'all.tf.json'), JSON.stringify({ resource: all }, null, 1));
   await terraform.apply();
   await expectSettled(terraform);
-  const { fingerprint: image } = await terraform.state('gantry_image.i');
-  const { fingerprint: certificate } = await terraform.state('gantry_certificate.c');
+  const { fingerprint: image } = terraform.state('gantry_image.i');
+  const { fingerprint: certificate } = terraform.state('gantry_certificate.c');
   const found = Object.entries(importIds({ image, certificate, bridge: differing.bridge }, differing.image));
   await terraform.forget(...found.map(([to]) => to));
   const place = (to: string): string => {

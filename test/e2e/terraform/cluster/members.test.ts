@@ -84,6 +84,6 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
     const unseen = await terraform.run(['plan', '-no-color', '-detailed-exitcode']);
     expect(unseen.code, unseen.output).toBe(1);
     expect(unseen.output).toMatch(/m2/);
-    expect(await terraform.state('gantry_storage_volume.data')).toMatchObject({ name: 'data', location: 'm2' });
+    expect(terraform.state('gantry_storage_volume.data')).toMatchObject({ name: 'data', location: 'm2' });
   });
 });
