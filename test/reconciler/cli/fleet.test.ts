@@ -2,34 +2,41 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { emptied } from '../../support/daemons/emptied.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
-let daemons: TestDaemon[] = [];
+const started: TestDaemon[] = [];
+/** Those that the test uses. */
+let daemons: readonly TestDaemon[] = [];
 beforeEach(() => void (dir = tempFolder('gtfl-')));
 afterEach(async () => {
-  for (const daemon of daemons) await daemon.cleanUp();
+  for (const daemon of daemons) await emptied(daemon);
   daemons = [];
+});
+afterAll(async () => {
+  for (const daemon of started) await daemon.cleanUp();
 });
 
 type Daemons = readonly [TestDaemon, TestDaemon, TestDaemon];
 /** As many daemons as hosts; the types promise three. */
 async function start(count: number): Promise<Daemons> {
-  for (let index = 0; index < count; index += 1) daemons.push(await makeDaemon());
+  while (started.length < count) started.push(await makeDaemon());
+  daemons = started.slice(0, count);
   return daemons as unknown as Daemons;
 }
 
 /** The same, in the hosts file, with manifests for them. */
 async function startFleet(count: number, manifests = stack): Promise<Daemons> {
-  const started = await start(count);
+  const fleet = await start(count);
   writeHosts(daemons.map(addressOf));
   write('stack.yaml', manifests);
-  return started;
+  return fleet;
 }
 
 const write = (file: string, text: string): void => writeFileSync(join(dir, file), text);
@@ -158,7 +165,7 @@ describe('a fleet', () => {
 
   test('A plan keeps the order of the hosts file when the first host answers last', async () => {
     const [web1, db1] = await start(2);
-    const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
+    const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 50);
     onTestFinished(() => slow());
     writeHosts([`unix://${join(dir, 'slow.socket')}`, addressOf(db1)]);
     write('stack.yaml', stack);
@@ -327,15 +334,15 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     onTestFinished(() => new Promise<void>((resolve) => mute.close(() => resolve())));
     writeHosts([addressOf(web1), `unix://${dir}/mute.socket`]);
     write('stack.yaml', stack);
-    const run = await gantry('apply', ['-y', '--timeout', '3s']);
-    const late = /longer than --timeout 3s; no answer from: .*db1/;
+    const run = await gantry('apply', ['-y', '--timeout', '1s']);
+    const late = /longer than --timeout 1s; no answer from: .*db1/;
     expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(late)]);
     expect(await profiles(web1)).toEqual([]);
   });
 
   test('A slow host does not delay the others of its batch', async () => {
     const [web1, db1] = await start(2);
-    const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
+    const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 50);
     onTestFinished(() => slow());
     writeHosts([`unix://${dir}/slow.socket`, addressOf(db1)]);
     write('stack.yaml', stack);
@@ -370,7 +377,7 @@ async function slowly(from: string, to: string, delayMs: number): Promise<() => 
 describe('hosts over TLS', () => {
   test('Hosts over TLS are known by their certificates; a wrong, expired or missing certificate stops the rollout', async () => {
     const secure = await makeDaemon({ https: '127.0.0.1:0' });
-    daemons.push(secure);
+    onTestFinished(() => secure.cleanUp());
     const hour = 3_600_000;
     const good = await makeClient('good');
     const old = await makeClient('old', [-2 * hour, -hour]);

@@ -1,6 +1,8 @@
-// For each test of a block a daemon on the simulation and a Terraform with it, whose provider is this process.
+// For the tests of a block a daemon on the simulation, empty when each begins, and for each a Terraform with it, whose provider is
+// this process.
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
+import { emptied } from '../daemons/emptied.ts';
 import { serveHere, Terraform, type Attached } from './terraform.ts';
 
 export interface TerraformWorld {
@@ -12,16 +14,18 @@ export interface TerraformWorld {
 /** Called in the block; `give` gets each test's own before that begins. */
 export function useTerraform(give: (world: TerraformWorld) => void): void {
   let attached: Attached | undefined;
-  let world: TerraformWorld | undefined;
+  let daemon: TestDaemon | undefined;
   beforeAll(async () => {
     attached = await serveHere();
+    daemon = await makeDaemon();
   });
-  afterAll(() => attached?.stop());
-  beforeEach(async () => {
-    if (attached === undefined) throw new Error('the provider does not serve');
-    const daemon = await makeDaemon();
-    world = { attached, daemon, terraform: new Terraform(attached, { address: `unix://${daemon.socketPath}` }) };
-    give(world);
+  afterAll(async () => {
+    attached?.stop();
+    await daemon?.cleanUp();
   });
-  afterEach(() => world?.daemon.cleanUp());
+  beforeEach(() => {
+    if (attached === undefined || daemon === undefined) throw new Error('the provider or the daemon does not serve');
+    give({ attached, daemon, terraform: new Terraform(attached, { address: `unix://${daemon.socketPath}` }) });
+  });
+  afterEach(() => daemon && emptied(daemon));
 }

@@ -1,23 +1,26 @@
 // Verbs for several hosts on simulated daemons: reading, rollback, dry run, lock and the continuous loop.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { emptied } from '../../../support/daemons/emptied.ts';
 import { repository } from '../../../support/cli/programs.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir = '';
-let daemons: TestDaemon[] = [];
-beforeEach(async () => {
+let daemons: readonly TestDaemon[] = [];
+beforeAll(async () => void (daemons = [await makeDaemon(), await makeDaemon()]));
+beforeEach(() => {
   dir = tempFolder('gtfv-');
-  for (let index = 0; index < 2; index += 1) daemons.push(await makeDaemon());
   writeHosts();
 });
 afterEach(async () => {
+  for (const daemon of daemons) await emptied(daemon);
+});
+afterAll(async () => {
   for (const daemon of daemons) await daemon.cleanUp();
-  daemons = [];
 });
 
 const names = ['web1', 'web2'] as const;
@@ -297,7 +300,7 @@ describe('the loop over several hosts', () => {
   test('A loop with --keep-going continues without an unreachable host, and exits with its code', async () => {
     writeHosts(nobody());
     write('stack.yaml', stack('64MiB'));
-    const run = await withStack('run', '-y', '--canary', 'gone', '--keep-going', '--for', '6s', '--json');
+    const run = await withStack('run', '-y', '--canary', 'gone', '--keep-going', '--for', '4s', '--json');
     expect(run.code).toBe(7);
     expect([await memoryOf(0), await memoryOf(1)]).toEqual(['64MiB', '64MiB']);
     const lines = run.stdout

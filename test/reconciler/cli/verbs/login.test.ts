@@ -1,7 +1,7 @@
 // `gantry login` by device flow, the commands that use it, its renewal and its end.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cli } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { audience, startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
@@ -12,17 +12,21 @@ let issuer: TestIssuer;
 let home = '';
 let host = '';
 let pin = '';
-beforeEach(async () => {
-  home = tempFolder('gtlg-');
+beforeAll(async () => {
   issuer = await startIssuer('ES256');
-  issuer.claims = { groups: ['ops'], email: 'ann@example.com' };
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
-  const config = { 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'ops' };
-  expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
   host = `https://${daemon.daemon.httpsAddress()}`;
   pin = (await daemon.get('/1.0')).environment.certificate_fingerprint;
 });
-afterEach(async () => {
+beforeEach(async () => {
+  home = tempFolder('gtlg-');
+  issuer.claims = { groups: ['ops'], email: 'ann@example.com' };
+  issuer.decision = 'pending';
+  issuer.lifeS = 300;
+  const config = { 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'ops' };
+  expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
+});
+afterAll(async () => {
   await daemon.cleanUp();
   await issuer.close();
 });
