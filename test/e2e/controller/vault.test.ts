@@ -29,6 +29,7 @@ sources: [{ name: shop, directory: { path: manifests, interval: 200ms } }]
 sets:
   - name: web
     source: shop
+    retry: { first: 200ms, longest: 500ms }
     secrets: { vault: { address: "${vault.address}", appRole: { roleId: ${vault.roleId}, secretIdFile: sid }, interval: 1s } }
 ${more}`;
 const passwords = async (): Promise<readonly unknown[]> =>
