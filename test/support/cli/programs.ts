@@ -1,6 +1,6 @@
 // The shipped programs, bundled as `npm run build` bundles them, in a separate directory that any user can read; runs them as
 // processes, also on a terminal. Starts no daemon: that is gantryd.ts.
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,31 +24,49 @@ export interface Programs {
 
 export function buildPrograms(): Programs {
   const root = tempFolder('gte-');
-  chmodSync(root, 0o755);
-  const bin = join(root, 'dist', 'bin');
   cpSync(join(repository, 'package.json'), join(root, 'package.json'));
   cpSync(join(repository, 'examples'), join(root, 'examples'), { recursive: true });
   const replaced = freeExamples(join(root, 'examples'));
-  symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
-  if (!copyBuilt('programs', join(root, 'dist'))) {
-    bundlePrograms(join(root, 'dist'));
-    keepBuilt('programs', join(root, 'dist'));
-  }
+  const bin = buildBelow(root);
   return { root, gantry: join(bin, 'gantry.js'), gantryd: join(bin, 'gantryd.js'), replaced };
+}
+
+/** The daemon alone. */
+export const buildDaemon = (): string => join(buildBelow(tempFolder('gtd-')), 'gantryd.js');
+
+/** The folder of the programs. */
+function buildBelow(root: string): string {
+  chmodSync(root, 0o755);
+  symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
+  const dist = join(root, 'dist');
+  if (!copyBuilt('programs', dist)) {
+    if (!copyPrograms(dist)) bundlePrograms(dist);
+    writeFileSync(join(dist, 'package.json'), '{"type":"module"}\n');
+    keepBuilt('programs', dist);
+  }
+  return join(dist, 'bin');
+}
+
+/** False when a source has changed since the build of this checkout: tests must not run an outdated build. */
+function copyPrograms(dist: string): boolean {
+  if (spawnSync('npm', ['run', '-s', 'is:built'], { cwd: repository }).status !== 0) return false;
+  for (const part of ['bin', 'prebuilds', 'code-cache', 'examples/quickstart/demo.js'])
+    cpSync(join(repository, 'dist', part), join(dist, part), { recursive: true, verbatimSymlinks: true });
+  return true;
 }
 
 function bundlePrograms(dist: string): void {
   const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
-    scripts: { bundle: string };
+    scripts: Readonly<Record<'bundle:modules' | 'bundle:cache', string>>;
   };
   const bin = join(dist, 'bin');
   mkdirSync(bin, { recursive: true });
   const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
-  const bundle = manifest.scripts.bundle.replaceAll(/\bdist(?=\/(?:bin|prebuilds)\b)/g, dist);
+  const scripts = `${manifest.scripts['bundle:modules']} && ${manifest.scripts['bundle:cache']}`;
+  const bundle = scripts.replaceAll(/\bdist(?=\/(?:bin|prebuilds|code-cache)\b)/g, dist);
   execFileSync('sh', ['-c', bundle], { cwd: repository, env, stdio: ['ignore', 'ignore', 'inherit'] });
   const demo = ['examples/quickstart/demo.ts', `--outfile=${join(dist, 'examples/quickstart/demo.js')}`];
   execFileSync('esbuild', [...demo, '--log-level=warning'], { cwd: repository, env, stdio: 'inherit' });
-  writeFileSync(join(dist, 'package.json'), '{"type":"module"}\n');
 }
 
 function freeExamples(folder: string): Replacements {

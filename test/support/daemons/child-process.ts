@@ -1,26 +1,15 @@
 // The daemon as a separate process, as it ships (bundled), so that a test can kill it at any moment.
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Operation } from '../../../server/api/operation.ts';
-import { buildEntries, makeBuildFolder, workerEntries } from '../build-daemon.ts';
-import { copyBuilt, keepBuilt } from '../built-once.ts';
-import { removedAtEnd } from '../temp-folder.ts';
+import { buildDaemon } from '../cli/programs.ts';
 import { call, type Json } from './daemon.ts';
 
 export interface Bundle {
   readonly entry: string;
 }
 
-/** Built like `npm run bundle`, into a separate folder: tests must not run an outdated build. */
-export function bundleDaemon(): Bundle {
-  const folder = removedAtEnd(makeBuildFolder('gantryd'));
-  if (!copyBuilt('gantryd', folder)) {
-    buildEntries({ gantryd: 'server/daemon/main.ts', ...workerEntries }, folder);
-    keepBuilt('gantryd', folder);
-  }
-  return { entry: join(folder, 'gantryd.js') };
-}
+export const bundleDaemon = (): Bundle => ({ entry: buildDaemon() });
 
 export interface ChildDaemon {
   readonly socketPath: string;
