@@ -94,8 +94,12 @@ export function scopedResource<A extends Attributes>(
         return { ...found, ...scope };
       },
       id: (identity) => {
-        const where = names.flatMap((name) => (known(identity[name]) === null ? [] : [`,${name}=${identity[name]}`]));
-        return `${importIdOf(inner, identity)}${where.join('')}`;
+        const id = importIdOf(inner, identity);
+        const isPlain = !/[:,]/.test(id);
+        const where = names.flatMap((name) =>
+          isPlain && known(identity[name]) === null ? [] : [`,${name}=${identity[name] ?? ''}`],
+        );
+        return `${id}${where.join('')}`;
       },
     },
   };
@@ -232,21 +236,24 @@ function splitScope(
   const scope: Partial<Record<'remote' | 'project', string>> = {};
   let rest = id;
   for (;;) {
-    const [whole = '', name, value] = /,(remote|project)=([^,]+)$/.exec(rest) ?? [];
-    if (whole === '') break;
-    scope[name as 'remote' | 'project'] = value ?? '';
+    const [whole = '', name, value = ''] = /,(remote|project)=([^,]*)$/.exec(rest) ?? [];
+    if (whole === '' || scope[name as 'remote' | 'project'] !== undefined) break;
+    scope[name as 'remote' | 'project'] = value;
     rest = rest.slice(0, -whole.length);
   }
-  const [head = '', before = ''] = /^([A-Za-z0-9][\w.-]*):/.exec(rest) ?? [];
-  if (reach.remotes.includes(before) && scope.remote === undefined) {
+  const [head = '', before = ''] = scope.remote === undefined ? (/^([A-Za-z0-9][\w.-]*):/.exec(rest) ?? []) : [];
+  if (reach.remotes.includes(before)) {
     scope.remote = before;
     rest = rest.slice(head.length);
-  } else if (before !== '' && typeName !== 'gantry_image_alias')
-    throw new DiagnosticError([noRemote(before, reach.remotes)]);
-  if (scope.remote !== undefined && !reach.remotes.includes(scope.remote)) {
-    throw new DiagnosticError([noRemote(scope.remote, reach.remotes)]);
+  } else if (before !== '' && typeName !== 'gantry_image_alias') {
+    const { summary, detail } = noRemote(before, reach.remotes);
+    const remedy = `An import id has a remote before its first colon; where that is part of a name, write ${id},remote=`;
+    throw new DiagnosticError([failure(summary, `${detail} ${remedy}`, at('remote'))]);
   }
-  return { rest, scope };
+  const { remote: named = '' } = scope;
+  if (named !== '' && !reach.remotes.includes(named)) throw new DiagnosticError([noRemote(named, reach.remotes)]);
+  const given = Object.entries(scope).filter(([, value]) => value !== '');
+  return { rest, scope: Object.fromEntries(given) };
 }
 
 /** The same data source, read in the scope that its attributes name. */

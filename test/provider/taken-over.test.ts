@@ -117,6 +117,18 @@ describe('an imported object', () => {
   test('An id that names two projects is refused', () =>
     expect(idOf('team/a,project=other')).rejects.toThrow('import id "team/a,project=other" is wrong'));
 
+  test('A colon in a name is told from one after a remote, also in the id that an identity stands for', async () => {
+    await expect(idOf('x:y')).rejects.toMatchObject({
+      diagnostics: [
+        { summary: 'The provider has no remote "x"', detail: expect.stringContaining('write x:y,remote=') },
+      ],
+    });
+    const { importing } = world([]);
+    for (const name of ['x:y', 'x,remote=y', 'x,project=y'])
+      expect(await idOf(importing.id?.({ name }) ?? '')).toEqual(state({ name }));
+    expect(importing.id?.({ name: 'x', project: 'team' })).toBe('x,project=team');
+  });
+
   const elsewhere = 'The imported toy_thing is in another project than its configuration says';
 
   test('A configuration with another project is refused by the run of an import block, with what to write', async () => {
