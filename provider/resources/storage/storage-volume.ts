@@ -92,6 +92,11 @@ const readVolume = (live: StorageVolume, state: State) => ({
   location: live.location,
 });
 
+/** The import of an object, of which only the id is known, on a member that no server without a cluster has. */
+export function checkImported({ description, target }: Pick<State, 'description' | 'target'>, link: Link): void {
+  if (description === null && nonEmpty(target) !== null) needCluster(link, 'find volumes by their member (target)');
+}
+
 /** Several members of a cluster may have a volume of that name. */
 function whereOf({ location, target }: Pick<State, 'location' | 'target'>, link: Link): Where {
   const member = nonEmpty(location) ?? nonEmpty(target) ?? link.target ?? null;
@@ -192,6 +197,7 @@ export const storageVolume = gantryResource({
     }
   },
   async read(state, context) {
+    checkImported(state, context.client);
     const found = await findVolume(context, state);
     if (found === undefined) return null;
     keepEtag(context.privateData, found);

@@ -12,7 +12,7 @@ import { parseImportId } from '../shared/import-ids.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
-import { volumePath } from './storage-volume.ts';
+import { checkImported, volumePath } from './storage-volume.ts';
 import { differing, keepEtag, performCreate } from '../shared/write.ts';
 
 const attributes = {
@@ -61,6 +61,7 @@ export const volumeSnapshot = gantryResource({
     },
   },
   async read(state, context) {
+    checkImported(state, context.client);
     const found = await readPath<VolumeSnapshot>(context, pathOf(state), whereOf(state));
     if (found === undefined) return null;
     keepEtag(context.privateData, found);

@@ -337,5 +337,26 @@ ${container(`config = {
 }
 `);
     expect(await terraform.fails('apply', '-auto-approve')).toMatch(/This server cannot take member_overrides/);
+    await daemon.call('POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
+    const volumes = '/1.0/storage-pools/p/volumes/custom';
+    await daemon.call('POST', volumes, { name: 'v', type: 'custom', config: {} });
+    await daemon.ok('POST', `${volumes}/v/snapshots`, { name: 's' });
+    terraform.write(`resource "gantry_storage_volume" "v" {
+  pool = "p"
+  name = "v"
+}
+resource "gantry_volume_snapshot" "s" {
+  pool   = "p"
+  volume = "v"
+  name   = "s"
+}
+`);
+    for (const [address, id] of [
+      ['gantry_storage_volume.v', 'p/v'],
+      ['gantry_volume_snapshot.s', 'p/v/s'],
+    ] as const) {
+      expect(await terraform.fails('import', address, `${id},target=one`)).toContain('This server cannot');
+      await terraform.import(address, id);
+    }
   });
 });
