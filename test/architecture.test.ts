@@ -257,6 +257,7 @@ const foreignMessages = [
 
 /** Texts that are shown, and neither repeated nor joined into a second sentence. */
 const shownMessages = [
+  'provider/framework/validate.ts',
   'reconciler/controller/decide/plan-around.ts',
   'reconciler/engine/failure.ts',
   'reconciler/engine/steps/push-files.ts',

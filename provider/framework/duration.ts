@@ -9,4 +9,4 @@ export function parseDuration(written: string): number | undefined {
 }
 
 export const durationCheck = (written: string): string | undefined =>
-  parseDuration(written) === undefined ? 'must be a duration such as 90s, 5m or 1h30m' : undefined;
+  parseDuration(written) === undefined ? 'must be a duration such as 90s, 5m or 1h30m, longer than zero' : undefined;

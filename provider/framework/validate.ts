@@ -64,10 +64,15 @@ function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagn
     // The message omits the value, which may come from a sensitive variable; Terraform shows the line itself.
     return [failure(`Invalid value of ${name}`, `${name} ${result}.`, path)];
   }
-  return result.map((problem) => {
-    const full = [...path, ...problem.path];
-    return failure(`Invalid value of ${renderPath(full)}`, `${renderPath(full)} ${problem.message}.`, full);
-  });
+  return result.map((problem) => wrongValue([...path, ...problem.path], problem.message));
+}
+
+/** Most messages of the API have a subject of their own; the path is that of the others. */
+export function wrongValue(path: Path, message: string): Diagnostic {
+  const name = renderPath(path);
+  const lacksSubject = /^(is|must|cannot be|has|sets|needs|names|contradicts) /.test(message);
+  const sentence = lacksSubject ? `${name} ${message}` : message;
+  return failure(`Invalid value of ${name}`, sentence.replace(/\.?$/, '.'), path);
 }
 
 const knownEntries = (value: ValueMap): ValueMap =>

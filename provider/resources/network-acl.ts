@@ -4,8 +4,9 @@ import { networkAclName } from '../../server/api/names.ts';
 import { validateNetworkAcl } from '../../server/api/network/validate-network-acl.ts';
 import { needExtension } from '../connection/link.ts';
 import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
-import { failure, type Diagnostic } from '../framework/diagnostic.ts';
-import { renderPath, type Path } from '../framework/path.ts';
+import type { Diagnostic } from '../framework/diagnostic.ts';
+import type { Path } from '../framework/path.ts';
+import { wrongValue } from '../framework/validate.ts';
 import { isWhollyKnown, type Value } from '../framework/value.ts';
 import { readRules, rulesAttribute, sentRule, type RuleState } from './network-acl-rules.ts';
 import { present, readMap, sameMap, writtenMap } from './shared/config-maps.ts';
@@ -53,7 +54,7 @@ function problemAt(path: string, message: string): Diagnostic {
           ...(index === undefined ? [] : [{ index: Number(index) }]),
           ...(member === undefined ? [] : [{ attribute: member }]),
         ];
-  return failure(`Invalid value of ${renderPath(steps)}`, `${message}.`, steps);
+  return wrongValue(steps, message);
 }
 
 export const networkAcl = gantryResource({

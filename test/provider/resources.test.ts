@@ -10,6 +10,12 @@ import { unknownValue } from '../../provider/framework/value.ts';
 import { functions } from '../../provider/functions/functions.ts';
 import { costOf } from '../../provider/resources/container/container-state.ts';
 import { dueCommands } from '../../provider/resources/container/container-commands.ts';
+import {
+  containerConfigAttribute,
+  devicesAttribute,
+  problemsInConfig,
+} from '../../provider/resources/shared/common-attributes.ts';
+import { validateAttributes } from '../../provider/framework/validate.ts';
 import { importByWhole, parseImportId } from '../../provider/resources/shared/import-ids.ts';
 import {
   isFulfilled,
@@ -169,6 +175,24 @@ describe('settings', () => {
       'Client certificate and key belong together',
     ]);
     expect(settingsProblems(readSettings({ ...none, address: unknownValue }, {}))).toEqual([]);
+  });
+});
+
+describe('messages about wrong values', () => {
+  test('A message names the value once, also below a device with dots in its name, and ends with one full stop', () => {
+    const attributes = { config: containerConfigAttribute(true), devices: devicesAttribute };
+    const config = { config: { 'x.y': '1' }, devices: { a: { type: 'none' }, 'a.b': { type: 'disk' } } };
+    const found = validateAttributes(attributes, config, { writeOnlyAllowed: true });
+    expect(found.map(({ summary, detail }) => [summary, detail])).toEqual([
+      ['Invalid value of config["x.y"]', 'unknown key "x.y".'],
+      [
+        'Invalid value of devices["a.b"]["path"]',
+        'devices["a.b"]["path"] is required: Where it is mounted in the container; without a leading slash as with one.',
+      ],
+      expect.anything(),
+    ]);
+    const [free] = problemsInConfig([{ path: 'config.x', message: 'unknown key; free keys start with user.' }]);
+    expect(free?.detail).toMatch(/[^.]\.$/);
   });
 });
 

@@ -16,9 +16,10 @@ import {
   type Attributes,
 } from '../../framework/attribute.ts';
 import type { Action, AnyAction } from '../../framework/actions/action.ts';
-import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
-import { at, renderPath, type Path } from '../../framework/path.ts';
+import type { Diagnostic } from '../../framework/diagnostic.ts';
+import { at, type Path } from '../../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
+import { wrongValue } from '../../framework/validate.ts';
 import { inheritedKey } from './inherited.ts';
 import { notedRestartKey } from './noted-restart.ts';
 import { separateDevicesKey } from './separate-devices.ts';
@@ -61,21 +62,23 @@ export const effectiveConfigAttribute = textMap({
 });
 
 /** Turns the dotted paths of problems of config and devices into steps below the attribute. */
-const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>
-  problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), prefix), message }));
+const stepsIn = (
+  problems: readonly Problem[],
+  prefix: 'config' | 'devices',
+  devices: readonly string[] = [],
+): readonly { path: Path; message: string }[] =>
+  problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), devices), message }));
 
 /** Problems of `config` as diagnostics of a whole configuration. */
 export const problemsInConfig = (problems: readonly Problem[]): readonly Diagnostic[] =>
-  stepsIn(problems, 'config').map(({ path, message }) => {
-    const full = [...at('config'), ...path];
-    return failure(`Invalid value of ${renderPath(full)}`, `${message}.`, full);
-  });
+  stepsIn(problems, 'config').map(({ path, message }) => wrongValue([...at('config'), ...path], message));
 
-/** `config.limits.memory` has one key; `devices.eth0.parent` has two. */
-function pathOf(rest: string, prefix: string): Path {
-  if (prefix === 'config') return [{ key: rest }];
-  const dot = rest.indexOf('.');
-  return dot < 0 ? [{ key: rest }] : [{ key: rest.slice(0, dot) }, { key: rest.slice(dot + 1) }];
+/** `config.limits.memory` has one key; `devices.eth0.parent` has two. A device may have dots in its name, too. */
+function pathOf(rest: string, devices: readonly string[]): Path {
+  const name = devices.filter((each) => rest.startsWith(`${each}.`)).toSorted((a, b) => b.length - a.length)[0];
+  return name === undefined || devices.includes(rest)
+    ? [{ key: rest }]
+    : [{ key: name }, { key: rest.slice(name.length + 1) }];
 }
 
 /** Keys in which this provider records the parts of a container that gantry_container leaves alone, and a restart that is pending. */
@@ -118,7 +121,8 @@ export const writeOnlyConfigAttributes = {
 export const devicesAttribute = textMaps({
   doc: 'Devices by name, each with its `type` and the properties of that type.',
   default: {},
-  check: (devices: TextMaps) => stepsIn(withoutDevicesOfLxd(devices, validateDevices(devices)), 'devices'),
+  check: (devices: TextMaps) =>
+    stepsIn(withoutDevicesOfLxd(devices, validateDevices(devices)), 'devices', Object.keys(devices)),
   same: (before: TextMaps, after: TextMaps) => {
     const names = Object.keys(before);
     return (

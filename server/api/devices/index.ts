@@ -115,7 +115,7 @@ function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
   for (const [name, property] of Object.entries(type.properties)) {
     const value = device[name] ?? '';
     if (value === '') {
-      if (property.required === true) problems.push(problem(name, `is required: ${property.doc}`));
+      if (property.required === true) problems.push(problem(name, `is required: ${property.doc.replace(/\.$/, '')}`));
       continue;
     }
     if (property.only !== undefined && kind !== undefined && !property.only.includes(kind)) {
