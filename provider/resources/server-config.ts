@@ -7,8 +7,9 @@ import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import type { ConfigOf, Context } from '../framework/object-type.ts';
-import { failure } from '../framework/diagnostic.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
+import { wrongValue } from '../framework/validate.ts';
 import { serverResource } from './shared/common-attributes.ts';
 import { editPath } from './shared/read-by-path.ts';
 import { performFirst } from './shared/write.ts';
@@ -18,20 +19,22 @@ const isHidden = (key: string): boolean =>
 const defaultOf = (key: string): string =>
   (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.default ?? lxdServerDefault(key) ?? '';
 
+const problemsIn = (config: TextMap) => [
+  ...withoutKeysOfLxd('server_config', validateServerConfig(config)).map(({ path, message }) => ({
+    path: [{ key: path.slice('config.'.length) }],
+    message,
+  })),
+  ...Object.keys(config)
+    .filter(isHidden)
+    .map((key) => ({ path: [{ key }], message: 'is never returned by the server: set it with trust_password' })),
+];
+
 const attributes = {
   name: text({ doc: 'Always `server`.', computed: true, keep: true }),
   config: textMap({
     doc: 'The keys to set. Only these keys are read and written. Removing a key here, or the resource, unsets it on the server.',
     required: true,
-    check: (config: TextMap) => [
-      ...withoutKeysOfLxd('server_config', validateServerConfig(config)).map(({ path, message }) => ({
-        path: [{ key: path.slice('config.'.length) }],
-        message,
-      })),
-      ...Object.keys(config)
-        .filter(isHidden)
-        .map((key) => ({ path: [{ key }], message: 'is never returned by the server: set it with trust_password' })),
-    ],
+    check: problemsIn,
     same: (before: TextMap, after: TextMap) =>
       Object.keys(before).length === Object.keys(after).length &&
       Object.keys(before).every((key) => after[key] !== undefined && sameText(key, before[key] ?? '', after[key])),
@@ -53,13 +56,15 @@ export const serverConfig = serverResource({
   attributes,
   identity: ['name'],
   importing: {
-    doc: 'the names of the keys, separated by commas',
+    doc: 'the names of the keys, separated by commas; `server` has none, and the next apply sets those of the configuration',
     example: 'core.https_address,images.auto_update_interval',
     // The id has only names; the framework reads the values right after the import.
-    parse: (id) => ({
-      name: 'server',
-      config: Object.fromEntries((id === 'server' ? [] : id.split(',')).map((key) => [key.trim(), ''])),
-    }),
+    parse(id) {
+      const config = Object.fromEntries((id === 'server' ? [] : id.split(',')).map((key) => [key.trim(), '']));
+      const found = problemsIn(config).map(({ path, message }) => wrongValue([...at('config'), ...path], message));
+      if (found.length > 0) throw new DiagnosticError(found);
+      return { name: 'server', config };
+    },
   },
   validate({ trust_password: password, trust_password_version: version }) {
     if (version === null || password !== null) return [];

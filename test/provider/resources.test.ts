@@ -6,6 +6,7 @@ import {
   settingsProblems,
   type SettingsConfig,
 } from '../../provider/connection/settings.ts';
+import type { Link } from '../../provider/connection/link.ts';
 import { unknownValue } from '../../provider/framework/value.ts';
 import { functions } from '../../provider/functions/functions.ts';
 import { costOf } from '../../provider/resources/container/container-state.ts';
@@ -16,6 +17,7 @@ import {
   problemsInConfig,
 } from '../../provider/resources/shared/common-attributes.ts';
 import { validateAttributes } from '../../provider/framework/validate.ts';
+import { serverConfig } from '../../provider/resources/server-config.ts';
 import { importByWhole, parseImportId } from '../../provider/resources/shared/import-ids.ts';
 import {
   isFulfilled,
@@ -211,6 +213,17 @@ describe('ids and references', () => {
     }
     // An empty name would be the list of all objects.
     expect(() => importByWhole('name', 'team').parse('')).toThrow('The import id "" is not understood');
+  });
+
+  test('An import id of the server config has names of keys that can be read', () => {
+    const link = { reach: { remotes: [] } } as unknown as Link;
+    const parse = (id: string) => serverConfig.importing.parse(id, link);
+    expect(parse('server')).toEqual({ name: 'server', config: {} });
+    expect(parse('user.a, core.https_address')).toMatchObject({
+      config: { 'user.a': '', 'core.https_address': '' },
+    });
+    for (const wrong of ['', 'core.https_address,', 'server,user.a', 'core.htps_address', 'core.trust_password'])
+      expect(() => parse(wrong), wrong).toThrow('Invalid value of config[');
   });
 
   test('References of images become sources', () => {
