@@ -163,9 +163,9 @@ async function planSource({ planned, replace, client, add, isImported }: Hook, p
   if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
     const wanted = after as unknown as Source;
     if (await isSameSource(prior.source, wanted, client, baseImageOf(client, name))) return;
+    if (isImported && mayBeOrigin(prior.source, wanted)) return keep();
     // An alias or a container may get this name in the same apply, which checks whether it is the former source.
     if (prior.source.type === wanted.type && (await isMissing(wanted, client))) return;
-    if (isImported && mayBeOrigin(prior.source, wanted)) return keep();
     // The apply compares it: an import must not destroy the container because nobody knows its source yet.
   } else if (isImported) return keep();
   replace(at('source'));

@@ -60,6 +60,10 @@ test.each([
   expect(await planned(guess, after, false)).toEqual(replaced);
 });
 
+test('An imported container is kept with a warning when its configuration has an alias that does not exist', async () => {
+  expect(await planned(guess, { type: 'image', alias: 'debain' }, true)).toEqual(kept);
+});
+
 test('An imported container is replaced when its configuration names the fingerprint of another image', async () => {
   expect(await planned(guess, { type: 'image', fingerprint: newer }, true)).toEqual(replaced);
 });
