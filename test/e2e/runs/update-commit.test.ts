@@ -252,7 +252,7 @@ describe('refused before anything is written', () => {
     [
       'a remote that is away',
       ['--commit', '--push'],
-      () => rmSync(repository.bare, { recursive: true }),
+      () => rmSync(join(repository.bare, 'HEAD')),
       'does not appear to be a git repository',
       1,
     ],
