@@ -10,6 +10,8 @@ import type { Controller } from '../controller.ts';
 import { type AttemptLimits, Attempts } from '../../../server/lib/shared/attempts.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { Authenticator, type AuthenticatorDeps } from './access/authenticator.ts';
+import { isTrusted } from './access/client-address.ts';
+import { shareConnections } from './access/connection-shares.ts';
 import { Gate } from './access/gate.ts';
 import { IssuerLogin } from './access/issuer-login.ts';
 import { Sessions } from './access/sessions.ts';
@@ -54,6 +56,8 @@ export type AccessSettings = Pick<HttpSettings, 'auth' | 'anonymous' | 'console'
 type Changeable<T> = { -readonly [K in keyof T]: T[K] };
 
 const maxConnections = 1000;
+/** A proxy on the same host connects for many, so loopback has no limit. */
+const maxOfAddress = maxConnections / 4;
 const rereadTlsMs = 60_000;
 const tokenLimits: AttemptLimits = { free: 5, firstDelayMs: 1000, maxDelayMs: 60_000, maxAddresses: 4096 };
 
@@ -64,6 +68,11 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
   const { host, port } = splitAddress(settings.listen);
   const tokens = await TokenFiles.open(settings.auth?.tokens ?? [], nowMs, (message) => log.warn(message));
   const { server, closeTls } = await createListener(settings.tls, log, deps.patienceMs ?? 10_000);
+  shareConnections(server, {
+    perAddress: maxOfAddress,
+    isExempt: (address) => isTrusted(address, ['127.0.0.0/8', '::1', ...(settings.trustedProxies ?? [])]),
+    log,
+  });
   const events = new EventStream(controller);
   const metrics = new ControllerMetrics(controller, () => events.size);
   try {

@@ -8,16 +8,19 @@ export function clientAddress(
   forwarded: string | readonly string[] | undefined,
   trusted: readonly string[] = [],
 ): string {
-  const networks = trusted.flatMap((text) => networkOf(text) ?? []);
-  const isTrusted = (address: string): boolean => networks.some((list) => list.check(address, familyOf(address)));
   let client = plain(peer);
-  if (networks.length === 0 || isIP(client) === 0) return client;
+  if (trusted.length === 0 || isIP(client) === 0) return client;
   const entries = (Array.isArray(forwarded) ? forwarded.join(',') : String(forwarded ?? '')).split(',');
   for (const entry of entries.map((text) => plain(text.trim())).reverse()) {
-    if (!isTrusted(client) || isIP(entry) === 0) return client;
+    if (!isTrusted(client, trusted) || isIP(entry) === 0) return client;
     client = entry;
   }
   return client;
+}
+
+export function isTrusted(address: string, trusted: readonly string[] = []): boolean {
+  const client = plain(address);
+  return isIP(client) !== 0 && trusted.some((text) => networkOf(text)?.check(client, familyOf(client)) === true);
 }
 
 /** Unwraps IPv4 addresses in IPv6 form; removes the port or brackets that some proxies add. */
