@@ -22,7 +22,7 @@ import { nonEmpty } from '../shared/config-maps.ts';
 import { noteStart, withoutOwed } from './container-commands.ts';
 import { secretToWrite } from '../shared/write-only-config.ts';
 import { renameKind } from '../shared/rename.ts';
-import { keepEtag, performDelete } from '../shared/write.ts';
+import { checkPlanned, keepEtag, performDelete } from '../shared/write.ts';
 import {
   backupProblems,
   fileProblems,
@@ -148,6 +148,7 @@ export const container = gantryResource({
         throw error;
       });
       if (seen === undefined) return;
+      checkPlanned(`container ${prior.name}`, prior, seen.metadata);
       try {
         if (isUp(seen.metadata.status)) await stopContainer(context, seen.metadata, prior.stop_timeout ?? 30);
         await performDelete(context, () => client.client.delete('container', prior.name, signal));

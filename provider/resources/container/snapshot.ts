@@ -10,7 +10,7 @@ import { importByParts } from '../shared/import-ids.ts';
 import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { otherOwner, renamePath } from '../shared/rename.ts';
 import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
-import { perform, performCreate } from '../shared/write.ts';
+import { checkPlanned, perform, performCreate } from '../shared/write.ts';
 import { inTurn } from './container-queue.ts';
 import { bornKey, containerPath, formerKey, planHolder, readHolder } from './holder.ts';
 
@@ -61,7 +61,12 @@ export const snapshot = gantryResource({
   plan: planHolder,
   update: ({ planned }, prior, context) =>
     inTurn(context.client, planned.container, () => change(planned, prior, context)),
-  delete: (prior, context) => inTurn(context.client, prior.container, () => deletePath(context, pathOf(prior))),
+  delete: (prior, context) =>
+    inTurn(context.client, prior.container, async () => {
+      const found = await readPath<Snapshot>(context, pathOf(prior));
+      if (found !== undefined) checkPlanned(`snapshot ${prior.name}`, prior, found.metadata);
+      await deletePath(context, pathOf(prior));
+    }),
 });
 
 async function change(planned: State, prior: State, context: Context<Link>): Promise<void> {

@@ -165,6 +165,17 @@ export async function edit<O, B>(
   }
 }
 
+interface Born {
+  readonly created_at: string | null;
+}
+
+/** Throws DiagnosticError when an object that is to be deleted is another one of its name than at the plan. */
+export function checkPlanned(what: string, planned: Born, live: Born): void {
+  if (planned.created_at === null || planned.created_at === live.created_at) return;
+  const detail = `It was made after the plan, in place of the one that the plan deletes. Nothing was deleted. Plan again and review what the plan would delete.`;
+  throw new DiagnosticError([failure(`The ${what} is another one than at the plan`, detail)]);
+}
+
 const changedSincePlan = (what: string, changed: readonly string[]): DiagnosticError =>
   new DiagnosticError([
     failure(

@@ -4,6 +4,8 @@ import { DiagnosticError } from '../../../provider/framework/diagnostic.ts';
 import type { AnyResource } from '../../../provider/framework/provider.ts';
 import type { Link } from '../../../provider/connection/link.ts';
 import { certificate } from '../../../provider/resources/certificate.ts';
+import { container } from '../../../provider/resources/container/container.ts';
+import { snapshot } from '../../../provider/resources/container/snapshot.ts';
 import { serverConfig } from '../../../provider/resources/server-config.ts';
 
 type Update = Parameters<AnyResource<Link>['update']>;
@@ -83,4 +85,40 @@ describe('config of the server', () => {
       body: { config: { 'core.https_address': ':9443', 'user.other': '1' } },
     });
   });
+});
+
+describe('a deletion', () => {
+  test.each([
+    ['container', container],
+    ['snapshot', snapshot],
+  ])(
+    'A %s that was made after the plan in place of the planned one stays',
+    async (what, resource: AnyResource<Link>) => {
+      const deletions = { of: 0 };
+      const remover = async (): Promise<object> => ((deletions.of += 1), {});
+      const metadata = { name: 'a', status: 'Stopped', created_at: 'later' };
+      const client = {
+        get: async () => ({ metadata }),
+        delete: remover,
+        operations: { run: (begin: () => Promise<unknown>) => begin() },
+        http: {
+          send: (call: { readonly method: string }) =>
+            call.method === 'GET' ? Promise.resolve({ metadata }) : remover(),
+        },
+      };
+      const activity = { during: (work: () => Promise<unknown>) => work() };
+      const { signal } = new AbortController();
+      const link = { client, activity, reader: { written() {} } };
+      const context = { client: link, signal, stopping: signal, privateData: {}, warn() {} };
+      const remove = (born: string | null): Promise<void> =>
+        resource.delete(
+          { remote: null, project: null, container: 'c', name: 'a', created_at: born, stop_timeout: 0 },
+          context as unknown as Parameters<AnyResource<Link>['delete']>[1],
+        );
+      await expect(remove('before')).rejects.toThrow(`The ${what} a is another one than at the plan`);
+      expect(deletions.of).toBe(0);
+      for (const born of ['later', null]) await remove(born);
+      expect(deletions.of).toBe(2);
+    },
+  );
 });

@@ -9,7 +9,7 @@ test('A snapshot is taken and deleted after the change that began before', async
   const done: string[] = [];
   const send = async ({ method }: { readonly method: string }): Promise<object> => {
     done.push(method);
-    return {};
+    return { metadata: { created_at: 'then' } };
   };
   const link = {
     client: { operations: { run: (begin: () => Promise<unknown>) => begin() }, http: { send } },
@@ -25,11 +25,11 @@ test('A snapshot is taken and deleted after the change that began before', async
   const change = inTurn(link, 'web', () => new Promise<void>((resolve) => (endChange = resolve)));
   const waiting = [
     snapshot.create({ planned: state, config: state } as unknown as Create[0], context),
-    snapshot.delete({ ...state, name: 'old' }, context),
+    snapshot.delete({ ...state, name: 'old', created_at: 'then' }, context),
   ];
   await new Promise((resolve) => setImmediate(resolve));
   expect(done).toEqual([]);
   endChange();
   await Promise.all([change, ...waiting]);
-  expect(done).toEqual(['POST', 'DELETE']);
+  expect(done).toEqual(['POST', 'GET', 'DELETE']);
 });
