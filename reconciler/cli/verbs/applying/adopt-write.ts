@@ -1,10 +1,10 @@
 // Writes manifests for undeclared objects that are to be adopted, as export does, into one file.
-import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../../core/documents/document.ts';
 import type { Context } from '../../session/context.ts';
 import type { AdoptOptions } from './applying-verbs.ts';
 import { observeWhole, type ReadClient } from '../../session/plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
+import { writeOutput } from '../../output/write-text.ts';
 import { commandError } from '../../errors/usage-error.ts';
 
 export interface AdoptionFile {
@@ -36,10 +36,7 @@ export async function writeUndeclared(
   if (missing.length > 0)
     throw commandError(`${missing.join(', ')}: not found on the server, or not declarable in a manifest`);
   const text = parts.map((part) => part.text).join('');
-  await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'it already exists' : error.message;
-    throw commandError(`cannot write ${path}: ${why}`, error);
-  });
+  await writeOutput(path, text);
   context.note(`Wrote ${declarable.length} ${declarable.length === 1 ? 'document' : 'documents'} to ${path}`);
   for (const why of refused) context.note(`Warning: left out: ${why}`);
   if (secrets.length > 0)

@@ -1,10 +1,11 @@
 // `gantry import compose FILE`: writes manifests, and lists each part that cannot be converted, with its line.
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { importCompose } from '../../../manifest/import-compose/import-compose.ts';
 import { exactYaml } from '../../../manifest/text/yaml-text.ts';
 import { formatManifest } from '../../../manifest/text/format.ts';
+import { writeOutput } from '../../output/write-text.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
@@ -27,13 +28,7 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [giv
   if (errors.length > 0) throw commandError(`${file} was not imported: correct what is named above`);
   const written = formatManifest(documents.map((document) => `---\n${exactYaml(document)}`).join('')).text;
   if (output === undefined) context.io.stdout.write(written);
-  else
-    await writeFile(output, written, { flag: force === true ? 'w' : 'wx', mode: 0o600 }).catch(
-      (error: NodeJS.ErrnoException) => {
-        const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
-        throw commandError(`cannot write ${output}: ${why}`, error);
-      },
-    );
+  else await writeOutput(output, written, force === true);
 };
 
 /** The path itself, or the compose file in it. */

@@ -1,5 +1,4 @@
 // `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
-import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context, Run, Output } from '../../session/context.ts';
 import { filterExported } from '../../flags/label-options.ts';
@@ -8,7 +7,8 @@ import { selectObjects } from '../../flags/selector.ts';
 import { observeWhole } from '../../session/plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { usageError, commandError } from '../../errors/usage-error.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { writeOutput } from '../../output/write-text.ts';
 import { askHosts, failureCode } from '../../hosts/ask-hosts.ts';
 import type { WrittenExport } from '../../../manifest/write-export.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -83,14 +83,9 @@ async function writeFiles(
   target: string,
   formatted: (text: string) => string,
 ): Promise<void> {
-  const flag = context.options.force === true ? 'w' : 'wx';
   await makeFolder(isFile(target) ? dirname(target) : target);
   for (const [file, text] of files) {
-    // Values may be secret.
-    await writeFile(file, formatted(text), { flag, mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
-      throw commandError(`cannot write ${file}: ${why}`, error);
-    });
+    await writeOutput(file, formatted(text), context.options.force === true);
     context.note(`Wrote ${file}`);
   }
 }

@@ -1,13 +1,11 @@
 // `gantry fmt`: formats manifests; with --check only lists the unformatted ones.
 import type { Run, Context } from '../../session/context.ts';
-import { randomBytes } from 'node:crypto';
-import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { LoadInput } from '../../../manifest/load-contract.ts';
 import type { FmtOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/load-set.ts';
 import { commandError } from '../../errors/usage-error.ts';
-import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { replaceFile } from '../../output/write-text.ts';
 
 export const fmt: Run<FmtOptions> = async (context, args) => {
   const isCheck = context.options.check === true;
@@ -41,20 +39,4 @@ async function inputOf(context: Context<FmtOptions>, args: readonly string[]): P
   const chunks: Buffer[] = [];
   for await (const chunk of context.io.stdin as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));
   return { ...input, stdin: Buffer.concat(chunks).toString('utf8') };
-}
-
-/** Replaces atomically: a full disk leaves the old text. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const path = await realpath(file);
-  const { mode } = await stat(path);
-  const fresh = `${path}.${randomBytes(4).toString('hex')}.new`;
-  try {
-    await writeFile(fresh, text, { flag: 'wx' });
-    await chmod(fresh, mode);
-    await rename(fresh, path);
-  } catch (error) {
-    await rm(fresh, { force: true });
-    const why = reasonOf(error);
-    throw commandError(`cannot write ${file}: ${why}`, error);
-  }
 }

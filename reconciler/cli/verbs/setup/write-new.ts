@@ -1,7 +1,7 @@
 // Writes the files of a new stack and their schema for editors, never over a file.
-import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { commandError } from '../../errors/usage-error.ts';
+import { createFile } from '../../output/write-text.ts';
 import type { Output } from '../../session/context.ts';
 import type { Template } from './init-templates.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -26,7 +26,7 @@ export async function writeNew(
   for (const [file, text] of files) {
     const path = join(directory, file);
     await makeFolder(dirname(path));
-    await writeFile(path, text, { flag: 'wx' }).then(
+    await createFile(path, text).then(
       () => made.push(path),
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw commandError(`cannot write ${path}: ${error.message}`, error);
