@@ -164,21 +164,24 @@ describe('the package', () => {
 const app = new App();
 const stack = new GantryStack(app, 'one');
 new profile.Profile(stack, 'p', { name: '${flavour}', devices: { root: rootDisk(stack.pool('fast')) } });
+const { config, devices } = stack.profile('one', {});
+stack.profile('two', { config, devices: Token.asAny(devices), limits: { memory: '1GiB' } });
+stack.network('n', { config, ipv4: 'none' });
 process.stdout.write(Testing.synth(stack));
 `;
 
-  test('The package serves apps that are modules and apps that require', async () => {
+  test('The package serves apps that are modules and apps that require, also with references to whole maps', async () => {
     const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
     for (const [flavour, file, text] of [
       [
         'cdktf',
         'app.mjs',
-        "import { App, Testing } from 'cdktf';\nimport { GantryStack, profile, rootDisk } from 'gantry/cdktf';\n",
+        "import { App, Testing, Token } from 'cdktf';\nimport { GantryStack, profile, rootDisk } from 'gantry/cdktf';\n",
       ],
       [
         'cdktn',
         'app.cjs',
-        "const { App, Testing } = require('cdktn');\nconst { GantryStack, profile, rootDisk } = require('gantry/cdktn');\n",
+        "const { App, Testing, Token } = require('cdktn');\nconst { GantryStack, profile, rootDisk } = require('gantry/cdktn');\n",
       ],
     ] as const) {
       const program = app(`${flavour}/${file}`, text + body(flavour));
@@ -186,6 +189,13 @@ process.stdout.write(Testing.synth(stack));
       expect(ran.stderr).toBe('');
       const { resource, terraform } = JSON.parse(ran.stdout) as Record<string, Record<string, Record<string, unknown>>>;
       expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
+      const config = (key: string, value: string): string =>
+        `\${merge({"${key}" = "${value}"}, gantry_profile.profile-one.config)}`;
+      expect(resource?.['gantry_profile']?.['profile-two']).toMatchObject({
+        config: config('limits.memory', '1GiB'),
+        devices: '${gantry_profile.profile-one.devices}',
+      });
+      expect(resource?.['gantry_network']?.['network-n']).toMatchObject({ config: config('ipv4.address', 'none') });
       // Not the exact version: output that is kept would refuse every update of the provider.
       const later = `~> ${version.split('.').slice(0, 2).join('.')}`;
       expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version: later } });

@@ -1,7 +1,7 @@
 // A stack for one server, with short typed methods that add pools, networks, images, profiles, volumes and containers. Each
 // method returns the generated construct, so all its features are available; a stack may also have other constructs.
 import { resolve } from 'node:path';
-import { TerraformAsset, TerraformStack, Token } from 'cdktn';
+import { Fn, TerraformAsset, TerraformStack, Token } from 'cdktn';
 import type { Construct } from 'constructs';
 import { limitKeys, withInterfaceNames, type Devices, type Limits } from './devices.ts';
 import {
@@ -78,8 +78,8 @@ export class GantryStack extends TerraformStack {
 
   network(id: string, options: NetworkOptions = {}): networks.Network {
     const { name = id, ipv4, ipv6, nat, config, ...others } = options;
-    const keys = { ...familyKeys('ipv4', ipv4, nat), ...familyKeys('ipv6', ipv6, nat), ...config };
-    return new networks.Network(this, `network-${id}`, { ...others, name, ...(isEmpty(keys) ? {} : { config: keys }) });
+    const keys = { ...familyKeys('ipv4', ipv4, nat), ...familyKeys('ipv6', ipv6, nat) };
+    return new networks.Network(this, `network-${id}`, { ...others, name, ...configOf(keys, config) });
   }
 
   /** The image, with an alias of this name. */
@@ -144,12 +144,19 @@ interface WithResources {
 
 /** Merges limits into the config keys and names the interfaces. A key that is written in config wins. */
 function resourcesOf<T extends WithResources>({ limits, devices, config, ...others }: T) {
-  const keys = { ...limitKeys(limits ?? {}), ...config };
+  const isReference = Token.isUnresolved(devices);
   return {
     ...others,
-    ...(isEmpty(keys) ? {} : { config: keys }),
-    ...(devices === undefined ? {} : { devices: withInterfaceNames(devices) }),
+    ...configOf(limitKeys(limits ?? {}), config),
+    ...(devices === undefined ? {} : { devices: isReference ? devices : withInterfaceNames(devices) }),
   };
+}
+
+/** Terraform merges a config that is a reference as a whole: its keys are known only then. */
+function configOf(keys: { readonly [key: string]: string }, config: { [key: string]: string } = {}) {
+  if (isEmpty(keys) && isEmpty(config)) return {};
+  if (isEmpty(keys)) return { config };
+  return { config: Token.isUnresolved(config) ? Token.asStringMap(Fn.merge([keys, config])) : { ...keys, ...config } };
 }
 
 function familyKeys(family: 'ipv4' | 'ipv6', address: string | undefined, nat: boolean | undefined) {
