@@ -39,6 +39,8 @@ function inputs(version: string): Inputs {
   const read = (path: string): string => readFileSync(path, 'utf8');
   const gzip = (content: string): Buffer => gzipSync(content, { level: 9 });
   const { program: node, license: nodeLicense } = nodeRuntime('node_modules/.cache/gantry');
+  run(node, ['dist/code-cache/write.mjs']);
+  const isOfCache = (path: string): boolean => path.endsWith('.cjs') || path.includes(`.v${nodeVersion}-`);
   const names = ['gantry', 'gantryd', 'terraform-provider-gantry'];
   const complete = (shell: string): string => run('node', ['dist/bin/gantry.js', 'completion', shell]) + '\n';
   const parts = components('.', metafiles);
@@ -48,6 +50,7 @@ function inputs(version: string): Inputs {
     epoch,
     product: [
       ...['bin', 'provider-package', 'web'].flatMap((name) => folderEntries(`dist/${name}`, `dist/${name}`)),
+      ...folderEntries('dist/code-cache', 'dist/code-cache', isOfCache),
       ...addOns(),
       ['package.json', { from: 'package.json', mode: 0o644 }],
     ],

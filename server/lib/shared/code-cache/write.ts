@@ -1,20 +1,17 @@
-// Writes V8's code cache of the programs, `node write.mjs` beside them: runs each on a simulated host, so that the cache has what a start uses.
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// Writes V8's code caches of the programs beside them (`node write.mjs`), with what a start uses. The same Node.js writes the same bytes.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { cacheOf, compile, evaluate } from './cached-program.ts';
-import { reasonOf } from '../reason.ts';
+
+/** The one function that a file exports; the command line reads its words from the process. */
+type Run = (args: readonly string[]) => Promise<number>;
 
 const self = fileURLToPath(import.meta.url);
 const folder = fileURLToPath(new URL('.', import.meta.url));
-
-/** Ends a build that hangs, in milliseconds. */
-const longestMs = 120_000;
 
 const manifests = `
 kind: storage_pool
@@ -33,19 +30,26 @@ devices:
   eth0: { type: nic, network: first, name: eth0 }
 `;
 
-/** The one function that a file exports; the command line reads its words from the process. */
-type Run = (args: readonly string[]) => Promise<number>;
+/** Command lines that need no host and take the same way each time. `file`: the manifests; nothing can be below it. */
+const runs = (file: string): readonly (readonly [program: string, ...args: readonly string[]])[] => [
+  ['gantryd', 'openapi'],
+  ['gantryd', '--state-dir', join(file, 'state'), '--runtime', 'sim'],
+  ['gantry', 'validate', file],
+];
 
-/** One run of a program, whose functions go into its cache when it ends. */
-async function runOne(name: string, args: readonly string[]): Promise<void> {
-  // A cache is valid for the flags that V8 has when it is written, and a start has none.
-  (createRequire(import.meta.url)('node:v8') as { setFlagsFromString: unknown }).setFlagsFromString = () => {};
+/** Runs a program in this process; the functions that it used go into its cache, beside those of earlier runs, when it ends. */
+async function record(name: string, args: readonly string[]): Promise<void> {
+  // A cache is valid for the flags that V8 has when it is written, and a start has none: the program sets none here.
+  const v8 = createRequire(import.meta.url)('node:v8') as { setFlagsFromString: (flag: string) => void };
+  const setFlag = v8.setFlagsFromString;
+  v8.setFlagsFromString = () => {};
+  setFlag('--no-flush-bytecode');
   const file = join(folder, `${name}.cjs`);
   const cache = cacheOf(file);
   const script = compile(file, existsSync(cache) ? readFileSync(cache) : undefined);
   process.on('exit', () => {
-    writeFileSync(`${cache}.${process.pid}`, script.createCachedData());
-    renameSync(`${cache}.${process.pid}`, cache);
+    setFlag('--flush-bytecode');
+    writeFileSync(cache, script.createCachedData());
   });
   const entry = join(folder, '../bin', `${name}.js`);
   process.argv = [process.execPath, entry, ...args];
@@ -54,60 +58,30 @@ async function runOne(name: string, args: readonly string[]): Promise<void> {
   process.exitCode = await run?.(args);
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>;
-
-function start(args: readonly string[], home: string): Child {
-  const env = { PATH: process.env['PATH'], HOME: home, TMPDIR: home };
-  return spawn(process.execPath, [self, ...args], {
-    cwd: home,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: longestMs,
-    killSignal: 'SIGKILL',
-  });
-}
-
-async function ended(child: Child): Promise<void> {
-  const errors: string[] = [];
-  child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text));
-  const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
-  if (code !== 0)
-    throw new Error(`${child.spawnargs.slice(2).join(' ')} ended with ${String(code)}: ${errors.join('')}`);
-}
-
-async function runAll(home: string): Promise<void> {
-  const state = join(home, 'state');
-  const files = join(home, 'first.yaml');
-  writeFileSync(files, manifests);
-  const daemon = start(['gantryd', '--state-dir', state, '--runtime', 'sim'], home);
-  const end = ended(daemon);
-  try {
-    await Promise.race([
-      end,
-      new Promise((resolve) => createInterface({ input: daemon.stdout }).once('line', resolve)),
-    ]);
-    for (const words of [['apply', '--auto-approve', files], ['plan', files], ['list']]) {
-      const child = start(['gantry', ...words, '--host', `unix://${state}/unix.socket`], home);
-      child.stdout.resume();
-      await ended(child);
-    }
-  } finally {
-    daemon.kill('SIGTERM');
-  }
-  await end;
-}
-
-async function main(): Promise<void> {
-  const [name, ...args] = process.argv.slice(2);
-  if (name !== undefined) return runOne(name, args);
+function recordAll(): void {
   const home = mkdtempSync(join(tmpdir(), 'gantry-code-cache-'));
   try {
-    await runAll(home);
-  } catch (cause) {
-    process.stderr.write(`The programs have no code cache, so they start slower: ${reasonOf(cause)}\n`);
+    const file = join(home, 'first.yaml');
+    writeFileSync(file, manifests);
+    for (const name of ['gantry', 'gantryd']) rmSync(cacheOf(join(folder, `${name}.cjs`)), { force: true });
+    for (const [name, ...args] of runs(file)) {
+      // V8 orders names in a cache by a random number.
+      const argv = ['--random-seed=1', self, name, ...args];
+      const env = { PATH: process.env['PATH'], HOME: home, TMPDIR: home };
+      const { stderr, signal } = spawnSync(process.execPath, argv, {
+        cwd: home,
+        env,
+        encoding: 'utf8',
+        timeout: 60_000,
+      });
+      if (signal !== null || !existsSync(cacheOf(join(folder, `${name}.cjs`))))
+        throw new Error(`${name} ${args.join(' ')} left no code cache: ${signal ?? stderr}`);
+    }
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-await main();
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined) recordAll();
+else await record(name, args);
