@@ -45,10 +45,10 @@ export class Scheduler {
     await this.#running;
   }
 
-  /** Each minute at most once; skips minutes that passed while tasks ran, or the host slept. */
+  /** Each minute at most once, unless the clock is set back; skips minutes that passed while tasks ran, or the host slept. */
   async tick(): Promise<void> {
     const minute = minuteOf(this.#deps.clock);
-    if (minute <= this.#lastMinute || this.#abort.signal.aborted) return;
+    if (minute === this.#lastMinute || this.#abort.signal.aborted) return;
     this.#lastMinute = minute;
     this.#running = this.#running.then(() => this.#runAll(new Date(minute * minuteMs)));
     await this.#running;

@@ -30,6 +30,24 @@ test('a task that throws at once is logged, and the next task runs', async () =>
   expect([logged, ran]).toEqual([['First failed: no such directory'], ['second']]);
 });
 
+test('tasks run in each minute once, also after the clock went back a day', async () => {
+  let now = Date.parse('2026-01-02T00:00:30Z');
+  const ran: string[] = [];
+  const scheduler = new Scheduler({
+    tasks: [{ name: 'Only', run: async (minute) => void ran.push(minute.toISOString()) }],
+    clock: { nowMs: () => now },
+    log: silentLog,
+    timer: () => ({ stop() {} }),
+  });
+  await scheduler.tick();
+  now += 30_000;
+  await scheduler.tick();
+  await scheduler.tick();
+  now -= 86_400_000;
+  await scheduler.tick();
+  expect(ran).toEqual(['2026-01-02T00:01:00.000Z', '2026-01-01T00:01:00.000Z']);
+});
+
 test('a daemon that has stopped removes its timer', async () => {
   const { time } = testMinutes('2026-01-01T00:00:30Z');
   let ticking = 0;
