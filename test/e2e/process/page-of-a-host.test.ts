@@ -84,6 +84,7 @@ describe.skipIf(missing !== undefined)('gantry ui', () => {
 
     await page.getByRole('link', { name: 'Console of web' }).click();
     await page.getByText('online', { exact: true }).waitFor();
+    await page.locator('.xterm-helper-textarea:focus').waitFor({ state: 'attached' });
     await page.keyboard.type('echo answer-$((6*7)) | tee /root/typed; hostname\n');
     const screen = page.locator('.xterm-accessibility, .xterm-rows').first();
     await expect.poll(() => screen.textContent(), { timeout: 60_000 }).toMatch(/answer-42\s*web/);
