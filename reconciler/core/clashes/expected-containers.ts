@@ -42,7 +42,7 @@ export function expectedContainers(objects: readonly Document[], observed: Obser
     if (names.has(name)) return [];
     const runs = object.status_code === statusCodes.running;
     const now = { name, address: addressOf('container', name), runs, isKnown: true };
-    const after = afterProfiles(object as JsonObject, profiles);
+    const after = afterProfiles(object, profiles);
     return [{ ...now, ...(after ?? { devices: object.expanded_devices ?? {} }) }];
   });
   return [...others, ...declaredContainers(objects, observed)];
