@@ -43,7 +43,8 @@ const filledIn = new Set([
   'zfs.use_refquota',
 ]);
 /** A new volume gets copies of the `volume.*` keys of its pool. */
-const rules: MapRules = { isComputed: (key) => filledIn.has(key) || key.startsWith('volatile.') };
+const isNote = (key: string): boolean => key.startsWith('volatile.');
+const rules: MapRules = { isComputed: (key) => filledIn.has(key) || isNote(key) };
 
 interface Origin {
   readonly pool: string | null;
@@ -88,7 +89,8 @@ export const volumePath = ({ pool, name }: { readonly pool: string; readonly nam
 const readVolume = (live: StorageVolume, state: State) => ({
   description: live.description,
   config: readMap(live.config, state.config, rules),
-  effective_config: shownMap(live.config),
+  // LXD notes the id maps of the containers that use it, which would be a change outside of Terraform.
+  effective_config: shownMap(Object.fromEntries(Object.entries(live.config).filter(([key]) => !isNote(key)))),
   location: live.location,
 });
 
