@@ -218,10 +218,10 @@ export class ImageRefresh {
 class LastUpdates {
   readonly #last = new Map<string, number>();
 
-  /** True at most once in that span of time. */
+  /** True at most once in that span of time; a clock that was set back prolongs it no further. */
   isDue(project: string, spanMs: number, nowMs: number): boolean {
     const last = this.#last.get(project);
-    if (last !== undefined && nowMs - last < spanMs) return false;
+    if (last !== undefined && Math.abs(nowMs - last) < spanMs) return false;
     this.#last.set(project, nowMs);
     return true;
   }

@@ -412,6 +412,12 @@ describe('automatic updates', () => {
     await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404);
     expect((await image(newer)).auto_update).toBe(true);
     expect((await image(kept)).fingerprint).toBe(kept);
+    const newest = await onRemote();
+    await remote.call('PUT', `/1.0/images/aliases/${alias}`, { target: newest });
+    // The clock was set back: the last update seems to come.
+    minutes.pass(-48 * hour);
+    await until(async () => (await local.call('GET', `/1.0/images/${newer}`)).status === 404);
+    minutes.pass(48 * hour);
   });
 
   test('a refresh does not change the last use of a cached image', async () => {
