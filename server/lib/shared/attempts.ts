@@ -29,9 +29,10 @@ export class Attempts {
     this.#limits = limits;
   }
 
-  /** The delay before an attempt from the address may be checked; 0: none. */
+  /** The delay before an attempt from the address may be checked; 0: none. A clock that was set back prolongs no delay. */
   waitMs(address: string): number {
-    return Math.max(0, (this.#histories.get(networkOf(address))?.nextAt ?? 0) - this.#nowMs());
+    const waitMs = (this.#histories.get(networkOf(address))?.nextAt ?? 0) - this.#nowMs();
+    return waitMs > forgetAttemptsMs ? 0 : Math.max(0, waitMs);
   }
 
   /** Counts one attempt, which is checked after `delayMs`. */

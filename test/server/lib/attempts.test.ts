@@ -65,3 +65,10 @@ test('the number of remembered addresses is bounded', () => {
   for (let index = 0; index < 3000; index += 1) attempts.count(`10.1.${index >> 8}.${index & 255}`);
   expect(attempts.size).toBe(limits.maxAddresses);
 });
+
+test('a clock that was set back prolongs no delay', () => {
+  const { attempts, pass } = at();
+  waits(attempts, 4);
+  pass(-86_400_000);
+  expect(waits(attempts, 2)).toEqual([0, 2000]);
+});
