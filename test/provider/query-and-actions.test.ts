@@ -1,5 +1,5 @@
 // `terraform query` and actions of Terraform 1.14, over the wire: this test speaks the protocol, since the Terraform of our tests is older.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { objectType, type Attributes } from '../../provider/framework/attribute.ts';
 import { listable } from '../../provider/framework/provider.ts';
 import type { Value, ValueMap } from '../../provider/framework/value.ts';
@@ -8,7 +8,8 @@ import { identityType } from '../../provider/wire/answers.ts';
 import { providerService } from '../../provider/wire/calls.ts';
 import * as wire from '../../provider/wire/messages.ts';
 import { decodeValue, encodeValue } from '../../provider/wire/values.ts';
-import { createContainer, makeSeeded, type TestDaemon } from '../support/daemons/daemon.ts';
+import { createContainer, makeDaemon, seed, type TestDaemon } from '../support/daemons/daemon.ts';
+import { emptied } from '../support/daemons/emptied.ts';
 import { grpcClient, type GrpcAnswer, type GrpcClient } from '../support/terraform/grpc-client.ts';
 import { pluginHere } from '../support/terraform/plugin-here.ts';
 
@@ -19,8 +20,10 @@ let daemon: TestDaemon;
 let client: GrpcClient;
 let stop = (): void => {};
 
+beforeAll(async () => void (daemon = await makeDaemon()));
+afterAll(() => daemon.cleanUp());
 beforeEach(async () => {
-  daemon = await makeSeeded();
+  await seed(daemon);
   const plugin = await pluginHere(provider);
   client = grpcClient(plugin.socketPath);
   stop = () => {
@@ -36,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   stop();
-  await daemon.cleanUp();
+  await emptied(daemon);
 });
 
 async function call(name: string, request: Uint8Array): Promise<GrpcAnswer> {

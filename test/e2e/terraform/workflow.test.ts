@@ -10,6 +10,7 @@ import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { emptied } from '../../support/daemons/emptied.ts';
 import {
   makeRelease,
   serveHere,
@@ -55,13 +56,14 @@ describe.skipIf(missing !== undefined)('terraform', () => {
   beforeAll(async () => {
     release = await makeRelease();
     attached = await serveHere();
-  });
-  afterAll(() => attached?.stop());
-  beforeEach(async () => {
     daemon = await makeDaemon();
-    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
   });
-  afterEach(() => daemon.cleanUp());
+  afterAll(async () => {
+    attached?.stop();
+    await daemon?.cleanUp();
+  });
+  beforeEach(() => void (terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` })));
+  afterEach(() => emptied(daemon));
 
   /** Terraform itself starts the provider, from the mirror. */
   const installed = (): Terraform => {

@@ -1,7 +1,7 @@
 // Labels and environments through the command line: selectors, labels on the server, overlays with --env.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   isSelectorProblem,
   matchesSelector,
@@ -9,15 +9,15 @@ import {
 } from '../../../reconciler/core/documents/label-selector.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { emptied } from '../../support/daemons/emptied.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
 let daemon: TestDaemon;
-beforeEach(async () => {
-  dir = tempFolder('gtlb-');
-  daemon = await makeDaemon();
-});
-afterEach(() => daemon.cleanUp());
+beforeAll(async () => void (daemon = await makeDaemon()));
+beforeEach(() => void (dir = tempFolder('gtlb-')));
+afterEach(() => emptied(daemon));
+afterAll(() => daemon.cleanUp());
 
 const on = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, ...more, '--host', `unix://${daemon.socketPath}`]);
