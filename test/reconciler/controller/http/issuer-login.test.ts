@@ -1,7 +1,7 @@
 // The login of browsers at an OpenID Connect issuer: roles from claims, forgeries, and cookies over TLS.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { IssuerLogin } from '../../../../reconciler/controller/http/access/issuer-login.ts';
 import { ask, cookiesOf, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
@@ -11,13 +11,15 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 describe('a login at an issuer', () => {
   let issuer: TestIssuer;
   let http: HttpHarness;
+  beforeAll(async () => void (issuer = await startIssuer()));
+  afterAll(() => issuer.close());
   beforeEach(async () => {
-    issuer = await startIssuer();
+    issuer.claims = {};
     const roles = { claim: 'groups', operate: ['admins'], view: ['staff'] };
     const grants = [{ groups: ['staff'], sets: ['web'], rights: ['sync'] as const }];
     http = await startHttp({ oidc: { issuer: issuer.url, clientId: 'gantry', roles }, grants });
   });
-  afterEach(() => Promise.all([http.close(), issuer.close()]));
+  afterEach(() => http.close());
 
   /** Begins a login at the issuer; `back`: its redirect. */
   async function begin() {
@@ -88,6 +90,7 @@ describe('a login at an issuer', () => {
     expect((await ask(replayed.back, { headers: { cookie: replayed.cookie } })).status).toBe(403);
     issuer.claims = { groups: ['admins'] };
     const token = issuer.token.bind(issuer);
+    onTestFinished(() => void (issuer.token = token));
     issuer.token = async (...given) => (await token(...given)).replace(/[^.]+$/, (own) => 'A'.repeat(own.length));
     const forged = await begin();
     expect((await ask(forged.back, { headers: { cookie: forged.cookie } })).status).toBe(403);
