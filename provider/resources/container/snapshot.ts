@@ -2,6 +2,7 @@
 import { listInside } from '../shared/listing.ts';
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
 import type { Context } from '../../framework/object-type.ts';
@@ -40,14 +41,19 @@ export const snapshot = gantryResource({
   async read(state, context) {
     let { container } = state;
     delete context.privateData[formerKey];
-    let found = await readPath<Snapshot>(context, pathOf(state));
+    let found = (await readPath<Snapshot>(context, pathOf(state)))?.metadata;
     if (found === undefined || context.privateData[bornKey] === undefined) {
       container = (await readHolder(context, container))?.object.name ?? container;
-      if (container !== state.container) found = await readPath<Snapshot>(context, pathOf({ ...state, container }));
+      if (container !== state.container)
+        found = (await readPath<Snapshot>(context, pathOf({ ...state, container })))?.metadata;
     }
+    const renamed = found === undefined ? await findRenamed(context, container, state.created_at) : undefined;
+    found ??= renamed;
     if (found === undefined) return null;
-    const { stateful, expires_at: expires, created_at: created } = found.metadata;
-    return { container, stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
+    const { stateful, expires_at: expires, created_at: created } = found;
+    // LXD writes the container before it in lists.
+    const name = renamed?.name.split('/').at(-1) ?? state.name;
+    return { container, name, stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
   },
   async create({ planned }, context) {
     const { http } = context.client.client;
@@ -68,6 +74,20 @@ export const snapshot = gantryResource({
       await deletePath(context, pathOf(prior));
     }),
 });
+
+/** A snapshot that was renamed without the state knowing it: a rename keeps its time of creation. */
+async function findRenamed(context: Context<Link>, container: string, born: string | null) {
+  if (born === null) return undefined;
+  const call = { method: 'GET', path: `${containerPath(container)}/snapshots`, query: { recursion: 1 } } as const;
+  try {
+    const { metadata } = await context.client.client.http.send<readonly Snapshot[] | null>(call, context.signal);
+    const [renamed, ...others] = (metadata ?? []).filter(({ created_at: time }) => time === born);
+    return others.length > 0 ? undefined : renamed;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
 
 async function change(planned: State, prior: State, context: Context<Link>): Promise<void> {
   const { http } = context.client.client;

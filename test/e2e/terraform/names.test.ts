@@ -84,7 +84,7 @@ resource "gantry_container_exec" "e" {
     const all = (name: string): string => `${pool}${container(name)}
 resource "gantry_snapshot" "s" {
   container = gantry_container.c.name
-  name      = "one"
+  name      = "of-${name}"
 }
 resource "gantry_container_file" "f" {
   container = gantry_container.c.name
@@ -113,7 +113,7 @@ resource "gantry_container_exec" "e" {
       status: 'Running',
       created_at: before.created_at,
     });
-    await daemon.get('/1.0/containers/shop/snapshots/one');
+    await daemon.get('/1.0/containers/shop/snapshots/of-shop');
   });
 
   test('Names that two containers would exchange are refused by the plan, whose message says how to exchange them', async () => {
