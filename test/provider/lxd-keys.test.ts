@@ -82,6 +82,17 @@ test('A key of the server with the default value of LXD, which LXD does not retu
   expect(found?.['config']).toEqual({ 'core.shutdown_timeout': '5', 'core.proxy_http': '' });
 });
 
+test('A problem leads to its device and property, also where their names have dots', () => {
+  const nic = { type: 'nic', nictype: 'bridged', parent: 'br0' };
+  const wrong = { lan: nic, 'lan.1': { ...nic, 'ipv4.address': 'nowhere' }, 'disk.a': { type: 'dsk' } };
+  const found = devicesAttribute.check?.(wrong) as readonly { readonly path: unknown }[];
+  expect(found.map(({ path }) => path)).toEqual([
+    [{ key: 'lan.1' }, { key: 'ipv4.address' }],
+    [{ key: 'disk.a' }, { key: 'type' }],
+  ]);
+  expect(devicesAttribute.check?.({ lan: nic, 'lan.1': { ...nic, vlan: '5' } })).toEqual([]);
+});
+
 test('A plan for gantryd warns about config keys and devices that only LXD has', () => {
   const planned = {
     config: { 'linux.sysctl.net.core.somaxconn': '1', 'limits.memory': '1GiB', 'user.role': 'web' },

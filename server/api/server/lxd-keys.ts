@@ -224,10 +224,16 @@ export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]):
     ({ path, code, near }) => code !== 'unknownKey' || near !== undefined || lxdKey(place, restOf(path)) === undefined,
   );
 
+/** The device that the path of a problem leads to. Names of devices have dots, too: the longest that fits. */
+const deviceAt = (devices: Devices, path: string): string | undefined =>
+  Object.keys(devices)
+    .filter((name) => `${restOf(path)}.`.startsWith(`${name}.`))
+    .toSorted((a, b) => b.length - a.length)[0];
+
 /** The same for devices: types, kinds and properties. */
 export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem[]): Problem[] =>
   problems.filter(({ path, code, near }) => {
-    const name = Object.keys(devices).find((one) => restOf(path) === one || restOf(path).startsWith(`${one}.`));
+    const name = deviceAt(devices, path);
     const device = name === undefined ? undefined : devices[name];
     if (name === undefined || device === undefined) return true;
     if (lxdDevice(device) !== undefined) return false;
