@@ -1,6 +1,7 @@
 // Checks the config of the server in a request against the table of its keys. Pure.
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
+import { lxdKey } from './lxd-keys.ts';
 import { normalValue, serverConfigKey, serverConfigKeys, userKey, type ServerConfigKey } from './server-config.ts';
 
 /**
@@ -23,14 +24,22 @@ export function validateServerConfig(sent: Readonly<Record<string, unknown>>): P
   return problems;
 }
 
-const unknownKey = (key: string): Problem =>
-  unknownName(
+const unknownKey = (key: string): Problem => {
+  const isOfLxd = lxdKey('server_config', key)?.isNamed === true;
+  if (isOfLxd)
+    return {
+      path: `config.${key}`,
+      message: `${is.shown(key)} is a key of LXD without effect here`,
+      code: 'unknownKey',
+    };
+  return unknownName(
     'unknownKey',
     `config.${key}`,
     key,
     Object.keys(serverConfigKeys),
     (hint) => `unknown key ${is.shown(key)}${hint || '; free keys start with user.'}`,
   );
+};
 
 function wrong(fact: ServerConfigKey, key: string, value: unknown): string | undefined {
   if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
