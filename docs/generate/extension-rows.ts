@@ -165,6 +165,7 @@ projects_limits_instances | api/project/project-limits.ts | contract/project-lim
 projects_restrictions | http/dialects/lxd-networks.ts | server/http/lxd-networks.test.ts | restricted.networks.access
 project_usage | services/limits/state.ts | server/services/limits.test.ts | /state
 oidc | auth/oidc/settings.ts | server/hostile/bearer-tokens.test.ts | issuer
+server_trusted_proxy | http/listen/proxy-header.ts | server/http/proxy-header.test.ts | core.https_trusted_proxy
 external_authentication | auth/oidc/settings.ts | server/hostile/bearer-tokens.test.ts | issuer
 instance_all_projects | services/containers/reader.ts | server/services/projects/edge.test.ts | all-projects
 instance_allow_inconsistent_copy | api/container/container.ts | e2e/moving/running-lxd.test.ts | inconsistent

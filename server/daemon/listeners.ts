@@ -43,6 +43,7 @@ export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit
   readonly members: Required<TlsListenerDeps>['members'];
   readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
+  readonly isProxy: (address: string) => boolean;
   /** The authority that must have signed every client's certificate; called at each use. */
   readonly pki: () => Pki | undefined;
 }
@@ -134,7 +135,14 @@ export class Listeners {
 
 const allOf = ({ svc, lxd, members, metrics }: TlsListeners): readonly TlsListener[] => [svc, lxd, members, metrics];
 
-const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({ certificate, members, peers, pki, log });
+const tlsOf = ({ certificate, members, peers, pki, log, isProxy }: ListenersDeps) => ({
+  certificate,
+  members,
+  peers,
+  pki,
+  log,
+  isProxy,
+});
 
 /** A member forwards requests in their original dialect, whatever the listener speaks to clients. */
 function forMembersToo(own: DialectDeps, svc: DialectDeps, lxd: DialectDeps): ListenerDeps {

@@ -6,6 +6,7 @@ import type { EventRelay } from '../membership/event-relay.ts';
 import { sightOf } from '../services/projects/sight.ts';
 import type { AddressListener } from '../services/server/https-listeners.ts';
 import { namesIn } from '../services/shared/project-scope.ts';
+import { isTrustedProxy } from '../api/server/server-config.ts';
 import { settingOf } from '../services/shared/settings.ts';
 import { ClientTrust } from './client-trust.ts';
 import type { Services } from './compose/services.ts';
@@ -65,6 +66,7 @@ function openSockets(
     routesOf: (dialect) => routesOf(services, { ...edge, dialect }),
     peers,
     pki: () => pki.current,
+    isProxy: (address) => isTrustedProxy(settingOf(records, 'core.https_trusted_proxy'), address),
     isMetricsOpen: () => !isTrue(settingOf(records, 'core.metrics_authentication')),
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
     claimOperation: trust.claimOperation,

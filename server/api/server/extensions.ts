@@ -84,6 +84,7 @@ const laterExtensions = [
   'metrics_authentication',
   'clustering_evacuation',
   'oidc',
+  'server_trusted_proxy',
   'warnings',
 ];
 

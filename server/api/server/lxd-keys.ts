@@ -87,7 +87,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
   server_config: [
     ['network_bgp', 'live', 'core.bgp_address core.bgp_asn core.bgp_routerid'],
     ['network_dns', 'live', 'core.dns_address'],
-    ['server_trusted_proxy', 'live', 'core.https_trusted_proxy'],
     [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],
     ['clustering_sizing', 'live', 'cluster.max_standby'],

@@ -3,6 +3,7 @@ import { parseExpiry } from '../container/snapshot-expiry.ts';
 import { defaultDebugPort, defaultMetricsPort, parseListenAddress } from './listen-address.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
+import { parseIp } from '../text/ip.ts';
 
 export interface ServerConfigKey {
   readonly type: 'text' | 'bool' | 'integer';
@@ -47,6 +48,10 @@ const program = is.matches(
 const url = is.matches(/^https?:\/\/[^\s/]+/, 'must be an http or https URL');
 const ratio = is.matches(/^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/, 'must be a number from 0 to 1, such as 0.1');
 const list = is.matches(/^[^,]+(?:,[^,]+)*$/, 'must be names separated by commas');
+const addresses: Check = (value) =>
+  value.split(',').every((one) => parseIp(one.trim()) !== undefined)
+    ? undefined
+    : 'must be IP addresses separated by commas';
 const issuer = is.matches(
   /^https:\/\/[^\s/?#]+[^\s?#]*$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s?#]*)?$/,
   'must be an https URL without query; http only on this host',
@@ -122,6 +127,10 @@ export const serverConfigKeys = {
   'core.https_allowed_headers': header('Access-Control-Allow-Headers for browsers.'),
   'core.https_allowed_methods': header('Access-Control-Allow-Methods for browsers.'),
   'core.https_allowed_origin': header('Access-Control-Allow-Origin for browsers.'),
+  'core.https_trusted_proxy': textOf(
+    addresses,
+    'Addresses of proxies, comma separated, that may send the header of the PROXY protocol (version 1 or 2) before TLS: the client that it names counts in logs, events and limits of connections.',
+  ),
   'core.metrics_address': textOf(
     listenForMetrics,
     'Address of a listener that serves metrics and nothing else; port 9100 unless given.',
@@ -255,6 +264,16 @@ export function renderServerConfig(config: StoredServerConfig): Record<string, s
 export function serverConfigValue(config: StoredServerConfig, key: ServerConfigKeyName): string {
   const fact: ServerConfigKey = serverConfigKeys[key];
   return config[key] ?? fact.default ?? '';
+}
+
+/** Whether `core.https_trusted_proxy` has this address, in any spelling. */
+export function isTrustedProxy(value: string, address: string): boolean {
+  if (value === '') return false;
+  const plain = (text: string): string => {
+    const ip = parseIp(text.trim().replace(/^::ffff:(?=[0-9.]+$)/, ''));
+    return ip === undefined ? text : `${ip.family} ${ip.value}`;
+  };
+  return value.split(',').some((one) => plain(one) === plain(address));
 }
 
 /** Unknown keys belong to the cluster. */

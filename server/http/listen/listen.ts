@@ -15,6 +15,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { hostsOnly, refuseMalformed } from './malformed.ts';
 import { isForWebsocket, readAgain } from './other-upgrades.ts';
 import type { PeerConnections } from './peer-connections.ts';
+import { acceptProxies } from './proxy-header.ts';
 import type { Websockets } from '../websocket.ts';
 import { ifMissing } from '../../lib/shared/missing-files.ts';
 
@@ -40,6 +41,8 @@ export interface TlsListenerDeps extends ListenerDeps {
     readonly own: () => TlsSettings | undefined;
     readonly isOne: (certificate: Uint8Array) => boolean;
   };
+  /** Whether a proxy at this address may say whose connection it passes on; default: none may. */
+  readonly isProxy?: (address: string) => boolean;
   /** The port of addresses without one; default 8443. */
   readonly defaultPort?: number;
 }
@@ -97,6 +100,7 @@ export async function listenTls(
     SNICallback: forMembers(deps),
   };
   const server = prepare(deps, createTlsServer({ ...ownHostCheck, ...secureContext(tls, pki), ...clients }));
+  acceptProxies(server, deps.isProxy ?? (() => false), clients.handshakeTimeout);
   const ending = endingOf(server, watchConnections(server, deps.connections));
   let isPki = pki !== undefined;
   // Runs before the listener that reads requests.
