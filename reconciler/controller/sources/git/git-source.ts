@@ -268,6 +268,6 @@ async function readUsed(file: string): Promise<LastCommit | undefined> {
 
 async function writeUsed(file: string, used: LastCommit): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(`${file}.new`, JSON.stringify(used), { mode: 0o600 });
+  await writeFile(`${file}.new`, JSON.stringify(used), { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
 }

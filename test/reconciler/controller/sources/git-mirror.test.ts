@@ -1,9 +1,10 @@
 // The mirror of a git source: damage, leftovers of killed programs and of full disks.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { gitEnvironment } from '../../../../reconciler/controller/sources/git/environment.ts';
 import { createGitProgram } from '../../../../reconciler/controller/sources/git/git-program.ts';
 import { readGitUrl } from '../../../../reconciler/controller/sources/git/git-url.ts';
@@ -99,4 +100,20 @@ test('a damaged mirror inside another repository leaves that one alone', async (
   rmSync(join(folder, 'site/mirror.git/objects'), { recursive: true });
   expect(await mirror.fetch(branch)).toEqual({ commit: first });
   expect(existsSync(join(folder, '.git/refs/gantry'))).toBe(false);
+});
+
+test('the note of the last used commit is on the disk before it gets its name: an empty one would stop the source', async () => {
+  repository.commit({ 'a.yaml': '1' });
+  const handle = await open(folder, 'r');
+  const prototype = Object.getPrototypeOf(handle) as { sync: (this: { readonly fd: number }) => Promise<void> };
+  await handle.close();
+  const { sync } = prototype;
+  const synced: string[] = [];
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(prototype, 'sync').mockImplementation(function (this: { readonly fd: number }) {
+    synced.push(basename(readlinkSync(`/proc/self/fd/${this.fd}`)));
+    return sync.call(this);
+  });
+  await source().check();
+  expect(synced).toContain('used.json.new');
 });
