@@ -61,4 +61,9 @@ describe('the built programs', () => {
     expect(await versionsOf(cached)).toEqual([`0 Gantry ${version}`, `0 ${version}`]);
     expect(await versionsOf(inModules)).toEqual([`0 Gantry ${version}`, `0 ${version}`]);
   });
+
+  test('do not import koffi when they run, which code from a cache cannot', () => {
+    const { root } = buildPrograms();
+    expect(readFileSync(join(root, 'dist/code-cache/gantryd.cjs'), 'latin1')).not.toContain('import("koffi")');
+  });
 });
