@@ -66,4 +66,10 @@ describe('the built programs', () => {
     const { root } = buildPrograms();
     expect(readFileSync(join(root, 'dist/code-cache/gantryd.cjs'), 'latin1')).not.toContain('import("koffi")');
   });
+
+  test('run a daemon inside gantry, which code from a cache cannot import', async () => {
+    const argv = ['list', '--embedded', join(tempFolder('gcc-'), 'state'), '--runtime', 'sim'];
+    const ran = await runProcess([process.execPath, buildPrograms().gantry, ...argv]);
+    expect(ran, ran.stderr).toMatchObject({ code: 0 });
+  });
 });
