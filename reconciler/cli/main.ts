@@ -3,10 +3,8 @@
 import type * as commandLine from './program/run-process.ts';
 import { cachedProgram } from '../../server/lib/shared/code-cache/cached-program.ts';
 
-// Code from a cache cannot import the daemon that runs inside this process.
-const isEmbedded = process.argv.some((word) => word.startsWith('--embedded'));
-const cached = isEmbedded ? undefined : cachedProgram<typeof commandLine>('gantry', import.meta.url);
-const { runProcess } = cached ?? (await import('./program/run-process.ts'));
+const { runProcess } =
+  cachedProgram<typeof commandLine>('gantry', import.meta.url) ?? (await import('./program/run-process.ts'));
 process.exitCode = await runProcess();
 // A shell waits for the names: what was abandoned, such as a look-up of a name, must not keep it waiting.
 if (process.argv[2] === 'completion') process.exit();

@@ -1,6 +1,4 @@
 // Declares functions of the C library through koffi, once. Every caller can do without them.
-import { createRequire } from 'node:module';
-import type Koffi from 'koffi';
 import type { LibraryHandle } from 'koffi';
 
 export interface Errno {
@@ -21,8 +19,7 @@ export function libcCalls<T>(
 async function load<T>(declare: (libc: LibraryHandle, errno: Errno) => T | undefined): Promise<T | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
-    // Code from a cache of V8 cannot import packages.
-    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    const koffi = (await import('koffi')).default;
     const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
     const failed = (call: string) => {
       const code = codes.get(koffi.errno()) ?? 'EIO';

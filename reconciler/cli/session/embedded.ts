@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ServerContents } from '../../../server/api/server/server-contents.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, commandError } from '../errors/usage-error.ts';
+import { importFile } from '../../../server/lib/shared/code-cache/import-file.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface EmbeddedDaemon {
@@ -59,7 +60,7 @@ export async function startEmbedded(
 ): Promise<EmbeddedDaemon> {
   const path = daemonLibrary(env);
   try {
-    const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
+    const library = (await importFile(pathToFileURL(path).href)) as DaemonLibrary;
     const daemon = await library.startEmbeddedDaemon({
       stateDir: resolve(place.directory),
       runtime: place.runtime ?? 'auto',
@@ -78,7 +79,7 @@ export async function startDryRunDaemon(
 ): Promise<DryRunDaemon> {
   const path = daemonLibrary(env, '--dry-run=server');
   try {
-    const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
+    const library = (await importFile(pathToFileURL(path).href)) as DaemonLibrary;
     const daemon = await library.startDryRunDaemon(contents);
     return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
   } catch (cause) {

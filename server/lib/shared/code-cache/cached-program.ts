@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 /** V8 takes a cache only from the version that made it. */
 export const cacheOf = (file: string): string => file.replace(/cjs$/, `${process.version}-${process.arch}.cache`);
@@ -25,15 +25,19 @@ export function compile(file: string, cachedData?: Buffer): Script {
   return new Script(readFileSync(file, 'latin1'), {
     filename: file,
     ...(cachedData === undefined ? {} : { cachedData }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
 }
 
-type Wrapped = (module: { readonly exports: object }, require: NodeJS.Require, entry: string) => void;
+type Wrapped = (
+  module: { readonly exports: object },
+  require: NodeJS.Require,
+  entry: string,
+  importFile: (url: string) => Promise<unknown>,
+) => void;
 
 /** The code looks for files and modules from `entry`, as the program in modules does. */
 export function evaluate(script: Script, entry: string): object {
   const module = { exports: {} };
-  (script.runInThisContext() as Wrapped)(module, createRequire(entry), entry);
+  (script.runInThisContext() as Wrapped)(module, createRequire(entry), entry, (url) => import(url));
   return module.exports;
 }
