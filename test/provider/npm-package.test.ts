@@ -74,7 +74,8 @@ test('npm run prepare builds when a source is newer than the last build, and onl
   for (const name of ['package-lock.json', 'tsconfig.json']) writeFileSync(join(checkout, name), '{}');
   // The bindings for CDKTF are written by the build itself.
   const build = 'touch dist/.built && sleep 0.01 && touch provider/bindings/cdktf/index.ts && echo has built';
-  writeFileSync(join(checkout, 'package.json'), JSON.stringify({ name: 'gantry', scripts: { build } }));
+  const scripts = { build, 'is:built': manifest.scripts['is:built'] };
+  writeFileSync(join(checkout, 'package.json'), JSON.stringify({ name: 'gantry', scripts }));
   const prepare = () =>
     spawnSync('sh', ['-c', manifest.scripts['prepare'] ?? ''], { cwd: checkout, encoding: 'utf8' }).stdout;
   expect(prepare()).toContain('\nhas built');

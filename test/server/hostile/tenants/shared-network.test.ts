@@ -187,8 +187,8 @@ describe.skipIf(missing !== undefined)('a network that two restricted projects s
 
   test('ten of ten connections to the victim reach it, whatever address root in the other container gives itself', async () => {
     const [victim, me] = [await endpoint('victim'), await endpoint('attacker')];
-    await sh('victim', `cd /; (while true; do echo victim | nc -l -p 7; done) >/dev/null 2>&1 </dev/null &`);
-    await sh('attacker', `cd /; (while true; do echo attacker | nc -l -p 7; done) >/dev/null 2>&1 </dev/null &`);
+    await sh('victim', 'nc -ll -p 7 -e echo victim >/dev/null 2>&1 </dev/null &');
+    await sh('attacker', 'nc -ll -p 7 -e echo attacker >/dev/null 2>&1 </dev/null &');
     await sh(
       'attacker',
       `ip link set eth0 down; ip link set eth0 address ${victim.mac}; ip addr add ${victim.ipv4}/24 dev eth0; ip link set eth0 up`,
