@@ -35,9 +35,12 @@ export function Dialog({ title, close, children }: DialogProps) {
 const withAncestors = (element: Element | null): readonly Element[] =>
   element === null ? [] : [element, ...withAncestors(element.parentElement)];
 
-/** Focuses the first element or, when it is gone, as a button of what ended, what is nearest to its place. */
+/** Focuses the first element or, when it is gone, as a button of what ended, what is nearest to its place. The link that skips the bar
+ *  would cover the bar's buttons. */
 function focusFirst([element, ...ancestors]: readonly Element[]): void {
-  const near = ancestors.filter((one) => one.isConnected).map((one) => one.querySelector('button:enabled, a[href]'));
+  const near = ancestors
+    .filter((one) => one.isConnected)
+    .map((one) => one.querySelector('button:enabled, a[href]:not(.skip)'));
   const target = element?.isConnected === true ? element : near.find((one) => one !== null);
   if (target instanceof HTMLElement) target.focus({ preventScroll: true });
 }
