@@ -406,8 +406,8 @@ test.each([
 
 test('ten thousand unchanged documents are planned within a second of processor time', () => {
   const scene = unchangedWorld(10_000);
-  // The best of three: the first round compiles, and load may slow down any one.
-  const rounds = [1, 2, 3].map(() => {
+  // The best of five: the first two compile and are optimized meanwhile, and load may slow down any one.
+  const rounds = [1, 2, 3, 4, 5].map(() => {
     const before = process.cpuUsage();
     const made = planChanges(scene);
     const used = process.cpuUsage(before);
