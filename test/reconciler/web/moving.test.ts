@@ -33,6 +33,19 @@ describe.skipIf(chromiumPath === undefined)('while objects come and go', () => {
   const nodes = async (page: Page): Promise<number> =>
     Number(/of (\d+) objects/.exec((await page.getByRole('application').getAttribute('aria-label')) ?? '')?.[1]);
 
+  test('a dialog whose view lost its buttons does not give the focus to the link that covers the bar', async () => {
+    const { page } = await visit('#/sets/web');
+    await page.getByRole('button', { name: 'Suspend' }).first().click();
+    await page.getByRole('dialog').waitFor();
+    await page.evaluate(
+      'for (const one of document.querySelectorAll("main button, main a")) if (!one.closest("dialog")) one.remove()',
+    );
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await until(async () => (await page.evaluate('document.activeElement.tagName')) !== 'BODY');
+    expect(await page.evaluate('document.activeElement.className')).not.toBe('skip');
+  });
+
   test('the node that the keyboard has chosen in the graph stays chosen', async () => {
     const { page, server, complaints } = await visit('#/sets/web/graph?host=node01&group=object');
     await page.locator('.graph[aria-busy=false]').waitFor();
