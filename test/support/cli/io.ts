@@ -1,10 +1,9 @@
 // A process for the CLI: collected output, scripted input, interrupts on demand.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import type { CliIo } from '../../../reconciler/cli/output/process-io.ts';
 import { runCli } from '../../../reconciler/cli/program/run.ts';
+import { tempFolder } from '../temp-folder.ts';
 
 export interface CliRun {
   readonly code: number;
@@ -60,10 +59,9 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
 /** Journals of tests are written only here. */
 let state: string | undefined;
 function stateHome(): string {
-  if (state !== undefined) return state;
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-state-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return (state = folder);
+  // Files of tests share this module, and each removes its folders at its end.
+  if (state === undefined || !existsSync(state)) state = tempFolder('gantry-state-');
+  return state;
 }
 
 function collector(tell?: (text: string) => void): { readonly stream: Writable; readonly text: () => string } {
