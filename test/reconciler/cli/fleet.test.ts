@@ -2,39 +2,25 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { emptied } from '../../support/daemons/emptied.ts';
+import { sharedDaemons } from '../../support/daemons/emptied.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
-const started: TestDaemon[] = [];
-/** Those that the test uses. */
-let daemons: readonly TestDaemon[] = [];
 beforeEach(() => void (dir = tempFolder('gtfl-')));
-afterEach(async () => {
-  for (const daemon of daemons) await emptied(daemon);
-  daemons = [];
-});
-afterAll(async () => {
-  for (const daemon of started) await daemon.cleanUp();
-});
 
 type Daemons = readonly [TestDaemon, TestDaemon, TestDaemon];
 /** As many daemons as hosts; the types promise three. */
-async function start(count: number): Promise<Daemons> {
-  while (started.length < count) started.push(await makeDaemon());
-  daemons = started.slice(0, count);
-  return daemons as unknown as Daemons;
-}
+const start = sharedDaemons() as (count: number) => Promise<unknown> as (count: number) => Promise<Daemons>;
 
 /** The same, in the hosts file, with manifests for them. */
 async function startFleet(count: number, manifests = stack): Promise<Daemons> {
   const fleet = await start(count);
-  writeHosts(daemons.map(addressOf));
+  writeHosts(fleet.map(addressOf));
   write('stack.yaml', manifests);
   return fleet;
 }
@@ -93,7 +79,8 @@ const profiles = async (daemon: TestDaemon): Promise<readonly string[]> =>
 
 describe('a fleet', () => {
   test('Each host gets its documents and variables, and a second plan is empty', async () => {
-    const [, web2, db1] = await startFleet(3);
+    const fleet = await startFleet(3);
+    const [, web2, db1] = fleet;
     expect((await cli(['validate', '-f', join(dir, 'stack.yaml'), '--hosts', join(dir, 'hosts.yaml')])).stdout).toBe(
       'Valid: 2 documents for web1\nValid: 2 documents for web2\nValid: 2 documents for db1\n',
     );
@@ -160,7 +147,7 @@ describe('a fleet', () => {
       operation: 'destroy',
       hosts: [{ host: 'web1', state: 'done', exit_code: 0 }, {}, {}],
     });
-    for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
+    for (const daemon of fleet) expect(await profiles(daemon)).toEqual([]);
   });
 
   test('A plan keeps the order of the hosts file when the first host answers last', async () => {

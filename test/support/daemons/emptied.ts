@@ -1,6 +1,25 @@
 // Deletes whatever a test made on a simulated daemon, so that the next test of the file can use the daemon as if it were new: a tenth
 // of the work of a start.
-import type { Json, TestDaemon } from './daemon.ts';
+import { afterAll, afterEach } from 'vitest';
+import { makeDaemon, type Json, type TestDaemon } from './daemon.ts';
+
+/** Daemons that the tests of a file share; each is empty when a test gets it. Called once at the top of the file. */
+export function sharedDaemons(): (count: number) => Promise<readonly TestDaemon[]> {
+  const started: TestDaemon[] = [];
+  let used = 0;
+  afterEach(async () => {
+    for (const daemon of started.slice(0, used)) await emptied(daemon);
+    used = 0;
+  });
+  afterAll(async () => {
+    for (const daemon of started) await daemon.cleanUp();
+  });
+  return async (count) => {
+    while (started.length < count) started.push(await makeDaemon());
+    used = count;
+    return started.slice(0, count);
+  };
+}
 
 export async function emptied(daemon: TestDaemon): Promise<void> {
   const list = async (path: string): Promise<readonly string[]> => (await daemon.get(path)) as string[];

@@ -1,26 +1,21 @@
 // Verbs for several hosts on simulated daemons: reading, rollback, dry run, lock and the continuous loop.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { emptied } from '../../../support/daemons/emptied.ts';
+import type { TestDaemon } from '../../../support/daemons/daemon.ts';
+import { sharedDaemons } from '../../../support/daemons/emptied.ts';
 import { repository } from '../../../support/cli/programs.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let dir = '';
 let daemons: readonly TestDaemon[] = [];
-beforeAll(async () => void (daemons = [await makeDaemon(), await makeDaemon()]));
-beforeEach(() => {
+const shared = sharedDaemons();
+beforeEach(async () => {
   dir = tempFolder('gtfv-');
+  daemons = await shared(2);
   writeHosts();
-});
-afterEach(async () => {
-  for (const daemon of daemons) await emptied(daemon);
-});
-afterAll(async () => {
-  for (const daemon of daemons) await daemon.cleanUp();
 });
 
 const names = ['web1', 'web2'] as const;
