@@ -45,7 +45,7 @@ export function expectedContainers(objects: readonly Document[], observed: Obser
     const after = afterProfiles(object, profiles);
     return [{ ...now, ...(after ?? { devices: object.expanded_devices ?? {} }) }];
   });
-  return [...others, ...declaredContainers(objects, observed)];
+  return [...others, ...declaredContainers(objects, observed, profiles)];
 }
 
 /** Undefined: the documents change none of its profiles for certain. */
@@ -64,8 +64,11 @@ function afterProfiles(
 }
 
 /** From the documents alone. */
-export function declaredContainers(objects: readonly Document[], observed: Observed): readonly ExpectedContainer[] {
-  const profiles = new ExpectedProfiles(objects, observed);
+export function declaredContainers(
+  objects: readonly Document[],
+  observed: Observed,
+  profiles = new ExpectedProfiles(objects, observed),
+): readonly ExpectedContainer[] {
   return objects.flatMap((one) => (one.kind === 'container' ? expectedOf(one, observed, profiles) : []));
 }
 
