@@ -210,3 +210,23 @@ function remoteImage(block: Block, source: Source): ImageSourceText {
     copies: copies === undefined ? undefined : source.render(copies),
   };
 }
+
+/** The aliases of an image resource: the list `aliases`, or for Incus a block `alias` each. */
+export function aliasesOf(
+  block: Block,
+  source: Source,
+): { readonly start: number; readonly forEach: string; readonly areDescribed: boolean } | undefined {
+  const list = argumentOf(block, 'aliases')?.value;
+  if (list !== undefined) return { start: list.start, forEach: `toset(${source.render(list)})`, areDescribed: false };
+  const blocks = block.items.filter(
+    (item): item is Block => item.type === 'block' && (item.name === 'alias' || item.labels[0]?.text === 'alias'),
+  );
+  const [first] = blocks;
+  if (first === undefined) return undefined;
+  const entries = blocks.map((each): Entry => {
+    const [name, description] = ['name', 'description'].map((key) => argumentOf(each, key)?.value);
+    if (name === undefined) throw new UnconvertibleError(each.start, 'the name of the alias is not given here');
+    return [`(${source.render(name)})`, description === undefined ? '""' : source.render(description)];
+  });
+  return { start: first.start, forEach: objectText(entries, 2), areDescribed: true };
+}

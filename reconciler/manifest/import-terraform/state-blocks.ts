@@ -1,5 +1,6 @@
 // The blocks that move state to the new resources: `moved` for state of the other provider, `import` for objects without state. Pure.
 import { insideText, quoted } from './hcl-text.ts';
+import { aliasesOf } from './image-source.ts';
 import type { Block } from './read-body.ts';
 import type { TypeRow } from './rows.ts';
 import { argumentOf, literalText, type Scope, type Source } from './source.ts';
@@ -76,11 +77,11 @@ function serverId(block: Block): string | undefined {
 
 /** Imports aliases, which were part of their image and are separate resources here. */
 function aliasImport(block: Block, source: Source, name: string, isRoot: boolean): readonly string[] {
-  const aliases = argumentOf(block, 'aliases')?.value;
+  const aliases = aliasesOf(block, source);
   if (aliases === undefined) return [];
   if (isRoot)
     return [
-      `import {\n  for_each = toset(${source.render(aliases)})\n  to       = gantry_image_alias.${name}[each.key]\n  id       = each.value\n}\n`,
+      `import {\n  for_each = ${aliases.forEach}\n  to       = gantry_image_alias.${name}[each.key]\n  id       = each.key\n}\n`,
     ];
   source.note(
     aliases.start,

@@ -1,5 +1,5 @@
 // The resource types of the LXD and Incus providers, one row each: our type, and the conversion of its arguments.
-import { containerSource, imageSource, importedImage } from './image-source.ts';
+import { aliasesOf, containerSource, imageSource, importedImage } from './image-source.ts';
 import { commands, config, devices, fileMode, files, running, timeouts, waits } from './instance-parts.ts';
 import type { Block } from './read-body.ts';
 import type { Group, TypeRow } from './rows.ts';
@@ -148,8 +148,9 @@ const image: TypeRow = {
   target: 'gantry_image',
   same: ['project', 'remote', 'properties', 'public', 'auto_update'],
   drops: { compression_algorithm: 'the server chooses', triggers: 'use lifecycle.replace_triggered_by' },
-  groups: [imageSource, { takes: ['aliases'], make: () => '' }, timeouts],
+  groups: [imageSource, { takes: ['aliases', 'alias'], make: () => '' }, timeouts],
   gone: {
+    alias: 'aliases are resources of their own (gantry_image_alias)',
     aliases: 'aliases are resources of their own (gantry_image_alias)',
     copied_aliases: 'the server knows them: gantry image list',
   },
@@ -158,16 +159,22 @@ const image: TypeRow = {
 
 /** The aliases of an image are one resource with an instance for each. */
 function aliasResources(block: Block, source: Source): string {
-  const aliases = argumentOf(block, 'aliases')?.value;
+  const aliases = aliasesOf(block, source);
   if (aliases === undefined) return '';
   if (['count', 'for_each'].some((name) => argumentOf(block, name) !== undefined))
     throw new UnconvertibleError(aliases.start, 'aliases of several images (count, for_each) are not carried over');
   const name = block.labels[1]?.text ?? '';
-  const where = ['project', 'remote'].flatMap((each) => {
-    const value = argumentOf(block, each)?.value;
-    return value === undefined ? [] : [`  ${each.padEnd(8)} = ${source.render(value)}\n`];
-  });
-  return `\n\nresource "gantry_image_alias" "${name}" {\n  for_each = toset(${source.render(aliases)})\n  name     = each.value\n  target   = gantry_image.${name}.fingerprint\n${where.join('')}}`;
+  const lines = [
+    ['for_each', aliases.forEach],
+    ['name', 'each.key'],
+    ...(aliases.areDescribed ? [['description', 'each.value']] : []),
+    ['target', `gantry_image.${name}.fingerprint`],
+    ...['project', 'remote'].flatMap((each) => {
+      const value = argumentOf(block, each)?.value;
+      return value === undefined ? [] : [[each, source.render(value)]];
+    }),
+  ].map(([key = '', value]) => `  ${key.padEnd(aliases.areDescribed ? 11 : 8)} = ${value}\n`);
+  return `\n\nresource "gantry_image_alias" "${name}" {\n${lines.join('')}}`;
 }
 
 const certificate: TypeRow = {

@@ -101,7 +101,7 @@ resource "gantry_image" "debian" {
 
 resource "gantry_image_alias" "debian" {
   for_each = toset(["base"])
-  name     = each.value
+  name     = each.key
   target   = gantry_image.debian.fingerprint
 }
 
@@ -221,7 +221,7 @@ import {
 import {
   for_each = toset(["base"])
   to       = gantry_image_alias.debian[each.key]
-  id       = each.value
+  id       = each.key
 }
 
 import {

@@ -128,6 +128,21 @@ test('A network ACL and the network that names it are converted with their rules
   for (const prefix of ['lxd', 'incus']) expect(converted(text(prefix))).toContain(text('gantry'));
 });
 
+test('The alias blocks of an Incus image become alias resources, and a dynamic one is refused', () => {
+  const image = (aliases: string) => `resource "incus_image" "a" {
+  source_image = { remote = "images", name = "debian/12" }
+  ${aliases}
+}`;
+  const { files } = main(image('alias {\n name = "deb"\n description = "d"\n }\n alias {\n name = var.x\n }'));
+  const text = files.map((file) => file.text).join('');
+  expect(text).toContain('for_each    = { ("deb") = "d", (var.x) = "" }\n  name        = each.key\n');
+  expect(text).toContain('description = each.value\n');
+  expect(text).toContain('import {\n  for_each = { ("deb") = "d", (var.x) = "" }\n');
+  expect(notesOf(image('dynamic "alias" {\n for_each = []\n content {}\n }')).join()).toContain(
+    'incus_image.a stays with its provider: the name of the alias is not given here',
+  );
+});
+
 test('References are renamed everywhere, and similar names are not', () => {
   const text = `resource "incus_instance" "a" {
   name = "a"
