@@ -232,6 +232,12 @@ export const movesNoState: ReadonlySet<string> = new Set(['server']);
 const looked = (target: string, same: readonly string[]): TypeRow => ({ target, same, gone: {} });
 
 export const dataRows: Readonly<Record<string, TypeRow>> = {
+  image: {
+    ...looked('gantry_image', ['fingerprint', 'project', 'remote']),
+    renames: { name: 'alias' },
+    only: { type: 'container' },
+    drops: { architecture: 'the alias or the fingerprint names one image' },
+  },
   instance: looked('gantry_container', ['name', 'project', 'remote']),
   network: looked('gantry_network', ['name', 'project', 'remote']),
   network_acl: looked('gantry_network_acl', ['name', 'project', 'remote']),

@@ -143,6 +143,13 @@ test('The alias blocks of an Incus image become alias resources, and a dynamic o
   );
 });
 
+test('The data source of an image finds it by alias or fingerprint', () => {
+  const text =
+    'data "lxd_image" "a" {\n name = "deb"\n type = "container"\n}\noutput "f" { value = data.lxd_image.a.fingerprint }';
+  expect(converted(text)).toContain('data "gantry_image" "a" {\n alias = "deb"\n}\n');
+  expect(converted(text)).toContain('data.gantry_image.a.fingerprint');
+});
+
 test('References are renamed everywhere, and similar names are not', () => {
   const text = `resource "incus_instance" "a" {
   name = "a"
