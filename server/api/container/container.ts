@@ -216,3 +216,6 @@ export const ContainerMetadataPut = Type.Object({
   ),
 });
 export type ContainerMetadataPut = Static<typeof ContainerMetadataPut>;
+/** PATCH .../metadata: absent members stay, as do properties and templates that it does not name; null removes all of them. */
+export const ContainerMetadataPatch = Type.Partial(ContainerMetadataPut);
+export type ContainerMetadataPatch = Static<typeof ContainerMetadataPatch>;

@@ -5,6 +5,7 @@ import {
   Container,
   ContainerCreate,
   ContainerMetadata,
+  ContainerMetadataPatch,
   ContainerMetadataPut,
   ContainerPost,
   ContainerPut,
@@ -108,6 +109,10 @@ export const containerEndpoints = [
     body: ContainerMetadataPut,
     etag: true,
   }),
+  metadata('containers.metadata.patch', 'PATCH /1.0/containers/:name/metadata', 'sync', 'Change the given members.', {
+    body: ContainerMetadataPatch,
+    etag: true,
+  }),
   metadata(
     'containers.templates.get',
     'GET /1.0/containers/:name/metadata/templates',
@@ -143,6 +148,11 @@ export const snapshotEndpoints = [
     body: ContainerPost,
   }),
   endpoint('snapshots.put', 'PUT /1.0/containers/:name/snapshots/:snapshot', 'async', 'Change the expiry.', {
+    body: SnapshotPut,
+    etag: true,
+    extension: 'snapshot_expiry',
+  }),
+  endpoint('snapshots.patch', 'PATCH /1.0/containers/:name/snapshots/:snapshot', 'async', 'The same as PUT.', {
     body: SnapshotPut,
     etag: true,
     extension: 'snapshot_expiry',

@@ -109,6 +109,10 @@ export const storageEndpoints = [
     body: VolumeSnapshotPut,
     etag: true,
   }),
+  snapshots('volumeSnapshots.patch', `PATCH ${volumePath}/snapshots/:snapshot`, 'sync', 'Change it at once.', {
+    body: VolumeSnapshotPut,
+    etag: true,
+  }),
   snapshots('volumeSnapshots.delete', `DELETE ${volumePath}/snapshots/:snapshot`, 'async', 'Delete it.'),
   backups('volumeBackups.list', `GET ${volumePath}/backups`, 'sync', 'Backups of a custom volume.', {
     query: ['recursion', 'target'],

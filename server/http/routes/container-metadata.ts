@@ -15,6 +15,8 @@ export function containerMetadataRoutes({
     'containers.metadata.get': async (context) => found(await metadata.get(context.params.name)),
     'containers.metadata.put': ({ caller, params, body, ifMatch }) =>
       doneAfter(metadata.put(caller, params.name, body, ifMatch)),
+    'containers.metadata.patch': ({ caller, params, body, ifMatch }) =>
+      doneAfter(metadata.patch(caller, params.name, body, ifMatch)),
     'containers.templates.get': async (context) => {
       const name = context.params.name;
       if ((context.query.path ?? '') === '') return sync(await metadata.templates(name));

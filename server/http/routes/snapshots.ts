@@ -30,6 +30,8 @@ export function snapshotRoutes({ snapshots, migrationDeps }: SnapshotServices) {
     },
     'snapshots.put': ({ caller, params, body, ifMatch }) =>
       async_(snapshots.put(caller, params.name, params.snapshot, body, ifMatch)),
+    'snapshots.patch': ({ caller, params, body, ifMatch }) =>
+      async_(snapshots.put(caller, params.name, params.snapshot, body, ifMatch)),
     'snapshots.delete': (context) =>
       async_(snapshots.delete(context.caller, context.params.name, context.params.snapshot)),
   } satisfies Partial<RouteTable>;

@@ -171,6 +171,16 @@ export function volumeRoutes(services: VolumeRouteServices) {
           : snapshots.put(caller, custom(context), snapshot, body, ifMatch),
       );
     },
+    'volumeSnapshots.patch': (context) => {
+      const { caller, ifMatch } = context;
+      const [pool, type, name, snapshot] = placeOfSnapshot(context);
+      const body = context.body.expires_at === null ? { ...context.body, expires_at: '' } : context.body;
+      return doneAfter(
+        type === 'container'
+          ? containerVolumes.patchSnapshot(caller, [pool, name, snapshot], body, ifMatch)
+          : snapshots.patch(caller, custom(context), snapshot, body, ifMatch),
+      );
+    },
     'volumeSnapshots.post': (context) =>
       async_(snapshots.rename(context.caller, custom(context), context.params.snapshot, context.body.name)),
     'volumeSnapshots.delete': (context) =>

@@ -106,22 +106,23 @@ export class ContainerVolumes {
 
   /** Like snapshots of custom volumes: the description, and the expiry, which is that of the container's snapshot. */
   putSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    const [pool, name] = place;
-    checkIfMatch(ifMatch, this.getSnapshot(...place).etag, 'snapshot', labelOf(place));
-    const expiry = sentExpiry(body.expires_at);
+    const [pool, name, snapshot] = place;
+    checkIfMatch(ifMatch, this.getSnapshot(pool, name, snapshot).etag, 'snapshot', labelOf(place));
+    sentExpiry(body.expires_at);
     return this.#deps.operations.start({
       description: 'Updating storage volume snapshot',
       resources: { storage_volumes: [volumeUrl(pool, 'container', name)] },
-      run: () =>
-        this.#writeSnapshot(caller, place, (document, now) => {
-          checkIfMatch(ifMatch, this.#etag(name, document), 'snapshot', labelOf(place));
-          const description = body.description ?? now.description;
-          return {
-            ...document,
-            volume: kept({ ...now, description }),
-            expiresAt: expiry ?? document.expiresAt,
-          };
-        }),
+      run: () => this.patchSnapshot(caller, place, body, ifMatch),
+    });
+  }
+
+  /** Like `putSnapshot`, within the request. */
+  patchSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Promise<void> {
+    const expiry = sentExpiry(body.expires_at);
+    return this.#writeSnapshot(caller, place, (document, now) => {
+      checkIfMatch(ifMatch, this.#etag(place[1], document), 'snapshot', labelOf(place));
+      const description = body.description ?? now.description;
+      return { ...document, volume: kept({ ...now, description }), expiresAt: expiry ?? document.expiresAt };
     });
   }
 

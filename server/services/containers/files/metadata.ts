@@ -1,5 +1,9 @@
 // Metadata and templates of containers (spec 2.8, 4.6): reads and changes what the image brought.
-import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
+import type {
+  ContainerMetadata,
+  ContainerMetadataPatch,
+  ContainerMetadataPut,
+} from '../../../api/container/container.ts';
 import { errors, checkName } from '../../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
 import type { Caller } from '../../shared/caller.ts';
@@ -34,12 +38,19 @@ export class ContainersMetadata {
     return { object, etag: etagOf.containerMetadata(object) };
   }
 
-  async put(caller: Caller, name: string, body: ContainerMetadataPut, ifMatch: string | undefined): Promise<void> {
-    await this.#change(caller, name, async (volume) => {
-      const { object, etag } = await this.get(name);
-      checkIfMatch(ifMatch, etag, 'metadata of container', name);
-      await writeMetadataText(volume, await renderMetadata(checkMetadata(body, object)));
-    });
+  put(caller: Caller, name: string, body: ContainerMetadataPut, ifMatch: string | undefined): Promise<void> {
+    return this.#write(caller, name, ifMatch, () => body);
+  }
+
+  patch(caller: Caller, name: string, body: ContainerMetadataPatch, ifMatch: string | undefined): Promise<void> {
+    const merged = <T>(now: T, sent: Partial<T> | null | undefined): T | null =>
+      sent === null ? null : { ...now, ...sent };
+    return this.#write(caller, name, ifMatch, (now) => ({
+      ...now,
+      ...body,
+      properties: merged(now.properties, body.properties),
+      templates: merged<NonNullable<ContainerMetadataPut['templates']>>(now.templates, body.templates),
+    }));
   }
 
   templates(name: string): Promise<readonly string[]> {
@@ -74,6 +85,19 @@ export class ContainersMetadata {
     await this.#change(caller, name, async (volume) => {
       if (!(await hasTemplate(volume, template))) throw noTemplate(name, template);
       await removeTemplate(volume, template);
+    });
+  }
+
+  async #write(
+    caller: Caller,
+    name: string,
+    ifMatch: string | undefined,
+    next: (now: ContainerMetadata) => ContainerMetadataPut,
+  ): Promise<void> {
+    await this.#change(caller, name, async (volume) => {
+      const { object, etag } = await this.get(name);
+      checkIfMatch(ifMatch, etag, 'metadata of container', name);
+      await writeMetadataText(volume, await renderMetadata(checkMetadata(next(object), object)));
     });
   }
 

@@ -138,6 +138,27 @@ describe('metadata', () => {
     ).toBe(200);
   });
 
+  test('PATCH changes the sent members, single properties and templates; null removes all', async () => {
+    await make('patched');
+    const patch = async (body: object, headers = {}): Promise<number> =>
+      (await daemon.call('PATCH', path('patched'), body, headers)).status;
+    const before = await daemon.call('GET', path('patched'));
+    const old = { 'if-match': String(before.headers.etag) };
+    const motd = { when: ['start'], create_only: false, template: 'motd.tpl', properties: {} };
+    const body = { creation_date: 5, properties: { os: 'other', more: '1' }, templates: { '/etc/motd': motd } };
+    expect(await patch(body, old)).toBe(200);
+    expect(await daemon.get(path('patched'))).toEqual({
+      ...before.metadata,
+      creation_date: 5,
+      properties: { os: 'other', release: '1', more: '1' },
+      templates: { ...before.metadata.templates, '/etc/motd': motd },
+    });
+    expect(await patch({}, old)).toBe(412);
+    expect(await patch({ architecture: 'no such' })).toBe(400);
+    expect(await patch({ properties: null, templates: null })).toBe(200);
+    expect(await daemon.get(path('patched'))).toMatchObject({ creation_date: 5, properties: {}, templates: {} });
+  });
+
   test('can be set on a container without any, with nulls for absent members', async () => {
     const body = { architecture: 'aarch64', creation_date: 1, properties: null, templates: null };
     expect((await daemon.call('PUT', path('bare'), body)).status).toBe(200);
@@ -175,9 +196,9 @@ describe('metadata', () => {
     expect((await daemon.call('PUT', path('meta'), { architecture: 5 })).status).toBe(400);
   });
 
-  test('metadata of an unknown container answers 404, and PATCH 400', async () => {
+  test('metadata of an unknown container answers 404', async () => {
     expect((await daemon.call('GET', path('nobody'))).status).toBe(404);
-    expect((await daemon.call('PATCH', path('meta'), {})).status).toBe(400);
+    expect((await daemon.call('PATCH', path('nobody'), {})).status).toBe(404);
   });
 
   test('follows a copy and a rename', async () => {

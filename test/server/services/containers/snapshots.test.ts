@@ -124,19 +124,19 @@ describe('taking', () => {
 });
 
 describe('changing', () => {
-  test('expiry and description are changed by PUT; absent members change nothing', async () => {
+  test.each(['PUT', 'PATCH'])('%s changes expiry and description; absent members change nothing', async (method) => {
     const c = await fresh();
     await take(c, { name: 's', expires_at: '2030-01-02T03:04:05+01:00' });
     const expiry = async (): Promise<string> => (await daemon.get(path(c, 's'))).expires_at;
     expect(await expiry()).toBe('2030-01-02T02:04:05Z');
-    await daemon.ok('PUT', path(c, 's'), {});
+    await daemon.ok(method, path(c, 's'), {});
     expect(await expiry()).toBe('2030-01-02T02:04:05Z');
-    await daemon.ok('PUT', path(c, 's'), { description: 'x', expires_at: '' });
+    await daemon.ok(method, path(c, 's'), { description: 'x', expires_at: '' });
     expect(await daemon.get(path(c, 's'))).toMatchObject({ description: 'x', expires_at: zero });
-    await daemon.ok('PUT', path(c, 's'), { expires_at: '2031-01-01T00:00:00Z' });
-    await daemon.ok('PUT', path(c, 's'), { expires_at: zero });
+    await daemon.ok(method, path(c, 's'), { expires_at: '2031-01-01T00:00:00Z' });
+    await daemon.ok(method, path(c, 's'), { expires_at: zero });
     expect(await expiry()).toBe(zero);
-    expect((await daemon.call('PUT', path(c, 's'), { expires_at: 'tomorrow' })).status).toBe(400);
+    expect((await daemon.call(method, path(c, 's'), { expires_at: 'tomorrow' })).status).toBe(400);
     expect((await daemon.call('POST', path(c), { expires_at: '2030-02-30T00:00:00Z' })).status).toBe(400);
   });
 

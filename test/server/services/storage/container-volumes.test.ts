@@ -128,6 +128,8 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
     const match = { 'if-match': String((await daemon.call('GET', below)).headers.etag) };
     await daemon.ok('PUT', below, { expires_at: '2031-01-02T03:04:05Z' });
     expect((await daemon.call('PUT', below, { expires_at }, match)).status).toBe(412);
+    expect((await daemon.call('PATCH', below, { expires_at })).status).toBe(200);
+    expect(await daemon.get(below)).toMatchObject({ description: 'kept', expires_at });
     expect(await daemon.get(volumeOf(pool, name))).toMatchObject({ description: '', config: {} });
     expect((await daemon.call('GET', volumeOf(pool, name, 'none'))).status).toBe(404);
     expect((await daemon.call('GET', volumeOf(pool, name, 'snapshots', 'none'))).status).toBe(404);

@@ -85,6 +85,22 @@ describe('expiry', () => {
     expect(await snapshots(name)).toEqual(['kept', 'later', 'put-off']);
   });
 
+  test('PATCH changes what it has, at once; null means never', async () => {
+    const name = await made();
+    await take(name, { name: 's', description: 'one', expires_at: '2030-01-01T00:00:00Z' });
+    const path = at('default', name, '/snapshots/s');
+    const patch = async (body: object, headers = {}): Promise<number> =>
+      (await daemon.call('PATCH', path, body, headers)).status;
+    const etag = String((await daemon.call('GET', path)).headers.etag);
+    expect(await patch({ description: 'two' }, { 'if-match': etag })).toBe(200);
+    expect(await snapshot(name, 's')).toMatchObject({ description: 'two', expires_at: '2030-01-01T00:00:00Z' });
+    expect(await patch({ description: 'three' }, { 'if-match': etag })).toBe(412);
+    expect(await patch({ expires_at: null })).toBe(200);
+    expect(await snapshot(name, 's')).toMatchObject({ description: 'two', expires_at: zero });
+    expect(await patch({ expires_at: 'soon' })).toBe(400);
+    expect((await daemon.call('PATCH', `${path}x`, {})).status).toBe(404);
+  });
+
   test('is in lists, of the request before the key, changed only when it is sent, and guarded by the ETag', async () => {
     const name = await made({ 'snapshots.expiry': '1d' });
     await take(name, { name: 'a' });
