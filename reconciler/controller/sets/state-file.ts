@@ -1,6 +1,6 @@
 // Files of the controller's state: JSON that is replaced as a whole, and logs of records that are appended and kept short.
 import { randomBytes } from 'node:crypto';
-import { appendFile, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from '../../../server/lib/shared/error-code.ts';
 import type { Json } from '../../core/documents/document.ts';
@@ -106,7 +106,7 @@ export class RecordLog<T extends RecordLine> {
 
   async load(): Promise<void> {
     await this.#writing;
-    const text = await readFile(this.#file, 'utf8').catch(() => '');
+    const text = (await readIfThere(this.#file)) ?? '';
     this.#written = 0;
     // The end of a process truncated the last line: the next one must begin with a new line.
     this.#isCut = text !== '' && !text.endsWith('\n');

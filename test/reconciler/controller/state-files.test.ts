@@ -51,6 +51,12 @@ test('records that could not be written are written with the next one', async ()
   expect(second.list(10).map(({ id }) => id)).toEqual(['c', 'b', 'a']);
 });
 
+test('a log that cannot be read is an error, not an empty history', async () => {
+  const file = join(folder, 'log');
+  await mkdir(file);
+  await expect(new RecordLog(file, 10).load()).rejects.toThrow('EISDIR');
+});
+
 test.each(['null', '[]', '1', ''])('a state file with %j is damaged and stays as it is', async (text) => {
   for (const name of ['sets/web/state.json', 'generators.json', 'asked.json']) {
     const file = join(folder, name);
