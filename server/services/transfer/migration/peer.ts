@@ -3,6 +3,7 @@
 import { migrationProtocol } from '../../../api/container/migration-messages.ts';
 import { validateBody } from '../../../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../../../lib/json-shape.ts';
+import { whenAborted } from '../../../lib/shared/abort-calls.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { Channel, Frame } from '../../../operations/channels.ts';
 import { decodeLxd, encodeControl, encodeHeader, type LxdHeader } from './lxd/messages.ts';
@@ -121,10 +122,19 @@ export class Peer {
     for await (const piece of source) {
       this.signal.throwIfAborted();
       await taken(piece.length);
-      await this.#channels.fs.send(piece);
+      await this.#untilFailed(this.#channels.fs.send(piece));
     }
     this.signal.throwIfAborted();
-    await this.#channels.fs.barrier();
+    await this.#untilFailed(this.#channels.fs.barrier());
+  }
+
+  /** The kernel needs a quarter of an hour to give up what it sends to a host that vanished; the idle control channel ends before. */
+  async #untilFailed(sending: Promise<void> | undefined): Promise<void> {
+    if (sending === undefined) return;
+    await new Promise<void>((resolve, reject) => {
+      const withdraw = whenAborted(this.signal, () => reject(this.signal.reason as Error));
+      void sending.then(resolve, reject).finally(withdraw);
+    });
   }
 
   /** One stream, up to its end mark; throws if the mark is missing. Without a reader the other side has to wait. */

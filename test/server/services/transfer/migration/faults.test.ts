@@ -308,6 +308,36 @@ describe('during a transfer', () => {
   );
 });
 
+describe('a target that takes no more of the files', () => {
+  /** Stops to read when the files come: more than all buffers can hold. */
+  const stalled = async (name: string): Promise<{ control: TestChannel; fs: TestChannel; operation: string }> => {
+    await filled(name, 20_000_000);
+    const source = await startSource(name);
+    const operation = source.body.operation as string;
+    const secrets = source.metadata.metadata as Record<string, string>;
+    const control = await openChannel(two.a.daemon, operation, secrets['control'] ?? '');
+    const fs = await openChannel(two.a.daemon, operation, secrets['fs'] ?? '');
+    onTestFinished(() => [control, fs].forEach(({ socket }) => socket.terminate()));
+    control.send(JSON.stringify({ type: 'answer', version: 1, format: 'tar', parts: [{}] }));
+    await until(() => fs.frames.length > 0);
+    fs.socket.pause();
+    return { control, fs, operation };
+  };
+
+  test('does not delay the end of a source that is cancelled', async () => {
+    const { operation } = await stalled(fresh());
+    expect((await two.a.daemon.call('DELETE', operation)).status).toBeLessThan(300);
+    expect((await two.a.daemon.wait(operation)).status).toBe('Cancelled');
+  });
+
+  test('and whose other connection ended, as that of a host that vanished does, ends the source', async () => {
+    const { control, operation } = await stalled(fresh());
+    control.socket.terminate();
+    const ended = await two.a.daemon.wait(operation);
+    expect([ended.status, ended.err]).toEqual(['Failure', expect.stringContaining('closed the connection')]);
+  });
+});
+
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a full disk at the target needs root to mount a small one');
 test.skipIf(!isRoot)('a full disk at the target leaves nothing there, and both operations report it', async () => {
