@@ -168,15 +168,16 @@ export function spawnOnTerminal(
 function heldInput(terminal: Terminal, child: HostChild): Writable {
   const { socket } = terminal;
   let isReady = false;
+  const isOver = (): boolean => child.isOver;
   const whenReady = (onReady: () => void): void => {
     isReady ||= socket.destroyed || child.isOver || terminal.isTaken();
     if (isReady) onReady();
     else setTimeout(whenReady, 2, onReady);
   };
   return new Writable({
-    write: (chunk: Buffer, _encoding, done) => whenReady(() => void socket.write(chunk, done)),
+    write: (chunk: Buffer, _encoding, done) => whenReady(() => terminal.write(chunk, isOver, done)),
     // Ctrl-D: terminals have no other end of input.
-    final: (done) => whenReady(() => void socket.write('\u0004', () => done())),
+    final: (done) => whenReady(() => terminal.write(Buffer.from('\u0004'), isOver, () => done())),
   });
 }
 

@@ -1,5 +1,5 @@
 // Makes pseudo-terminals, which Node cannot, through libc.
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
 import { driverErrors } from '../../driver-error.ts';
@@ -7,8 +7,10 @@ import type { TerminalSize } from '../command.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface Terminal {
-  /** The daemon's end: reads the program's output and writes its input. */
+  /** The daemon's end: reads the program's output. Node would write to it in a loop that blocks the daemon while the program reads nothing. */
   readonly socket: Socket;
+  /** Writes the program's input piece by piece, as it has room. `isOver`: nobody will read it any more. */
+  readonly write: (this: void, bytes: Buffer, isOver: () => boolean, done: (error?: Error) => void) => void;
   /** The child's streams; the caller closes it once the output was read. */
   readonly farSide: number;
   readonly path: string;
@@ -22,6 +24,8 @@ export interface Terminal {
 /** The same on all architectures but MIPS, PowerPC and SPARC. */
 const setWindowSize = 0x5414;
 const now = 0;
+/** How long a full terminal is left alone. */
+const fullMs = 10;
 
 /** Raw from the start: input before a program sets its own mode must not be echoed. */
 export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
@@ -44,6 +48,7 @@ export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
     socket.pause();
     return {
       socket,
+      write: (bytes, isOver, done) => writeAsRoom(near, bytes, () => socket.destroyed || isOver(), done),
       farSide: far,
       path,
       resize: (to) => setSize(libc, near, to),
@@ -65,6 +70,18 @@ function readNow(fd: number): Buffer | undefined {
   } catch {
     return undefined;
   }
+}
+
+function writeAsRoom(fd: number, bytes: Buffer, isOver: () => boolean, done: (error?: Error) => void): void {
+  if (isOver()) return done(new Error('the terminal is closed'));
+  let written = 0;
+  try {
+    written = writeSync(fd, bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return done(error as Error);
+  }
+  if (written === bytes.length) done();
+  else setTimeout(writeAsRoom, fullMs, fd, bytes.subarray(written), isOver, done);
 }
 
 function setSize(libc: Libc, fd: number, size: TerminalSize): void {

@@ -106,6 +106,17 @@ describe.skipIf(missing !== undefined)('a program on a terminal', () => {
     }
   });
 
+  test('takes more input than it has room for, and the daemon goes on working meanwhile', async () => {
+    const process = open('stty opost; sleep 0.5; head -c 300000 | wc -c');
+    let ticks = 0;
+    const ticking = setInterval(() => (ticks += 1), 10);
+    process.stdin?.write(Buffer.alloc(300_000, 'a'));
+    const out = process.stdout === undefined ? '' : await text(process.stdout);
+    clearInterval(ticking);
+    expect(out.trim()).toBe('300000');
+    expect(ticks).toBeGreaterThan(5);
+  });
+
   test('keeps no terminal open when its reader goes away', async () => {
     const held = (): number => terminalsOf(process.pid);
     const before = held();
