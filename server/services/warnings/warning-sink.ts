@@ -3,16 +3,17 @@ import type { WarningType } from '../../api/server/warning-types.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { WarningEntity } from './next-warning.ts';
 
-/** Both return at once and never throw; the log also gets a line. */
+/** All return at once and never throw; for the first two the log also gets a line. */
 export interface WarningSink {
   /** It happened, perhaps again. */
   seen(type: WarningType, message: string, entity?: WarningEntity): void;
   /** The cause is over, if there was any. */
   over(type: WarningType, entity?: WarningEntity): void;
+  isOpen(type: WarningType, entity: WarningEntity): boolean;
 }
 
 /** The sink of a dry run, and of tests. */
-export const noWarnings: WarningSink = { seen: () => {}, over: () => {} };
+export const noWarnings: WarningSink = { seen: () => {}, over: () => {}, isOpen: () => false };
 
 /** Runs the work; its failure is a warning until it succeeds again. */
 export async function warnOfFailure(

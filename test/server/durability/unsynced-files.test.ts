@@ -109,6 +109,11 @@ test('the start after a power cut warns of each container that was not on the di
   expect(warning.last_message).toMatch(
     /^The host went down before the files of the container cut \(created .*\) were on the disk of the pool default: some may be empty or missing\. Delete it and create or copy it anew, or check its files$/,
   );
+  rmSync(join(dir, 'storage-pools/default/containers/cut/rootfs'), { recursive: true });
+  const started = await settle(daemon, 'PUT', '/1.0/containers/cut/state', { action: 'start' });
+  expect(started.operation?.err).toMatch(
+    /^Cannot start container "cut": .*\. Its files may be empty or missing: the host went down before they were on the disk\. Delete it and create or copy it again$/,
+  );
   expect(daemon.log.join('\n')).toContain('The host went down before the files of the container cut');
   await daemon.kill('SIGTERM');
   expect(Object.values(await marks()).filter((mark) => mark !== undefined)).toEqual([]);

@@ -13,13 +13,14 @@ import { containerUrl, plainName, projectOf } from '../../../api/project/project
 import { logFailure } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
-import { errors } from '../../../api/errors.ts';
+import { AppError, errors } from '../../../api/errors.ts';
 import { hostVolumes, type HostVolumes } from '../../storage/host-volumes.ts';
 import { whileVolumesStay } from '../../storage/volume-use.ts';
 import { keepAddresses } from '../devices/keep-addresses.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from './container-drop-state.ts';
+import { toAppError } from '../../shared/translate-errors.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
 import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
 import { checkUnprivileged } from '../../limits/unprivileged-guard.ts';
@@ -30,6 +31,8 @@ import { nicNetwork, type ExpandedSettings } from '../../shared/expand.ts';
 import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
 
 const powerKey = 'volatile.last_state.power';
+const lostFiles =
+  'Its files may be empty or missing: the host went down before they were on the disk. Delete it and create or copy it again';
 
 /** The caller holds the container's lock. `stateful`: starts from its checkpoint, which any other start removes. */
 export async function startNow(
@@ -50,7 +53,10 @@ export async function startNow(
     await dropCheckpoint(deps, name);
     await deps.snapshotAtStart(name, signal);
   }
-  await whileVolumesStay(deps, name, () => startWith(deps, name, signal, stateful));
+  await whileVolumesStay(deps, name, () => startWith(deps, name, signal, stateful)).catch((error: unknown) => {
+    if (!deps.warnings.isOpen('unsyncedFiles', warnedContainer(deps.records, name))) throw error;
+    throw new AppError(toAppError(error).code, `${errorText(error)}. ${lostFiles}`);
+  });
   for (const type of ['autostart', 'lostMemberStart'] as const)
     deps.warnings.over(type, warnedContainer(deps.records, name));
   if (stateful)
