@@ -1,5 +1,5 @@
 // `terraform query` and actions of Terraform 1.14, over the wire: this test speaks the protocol, since the Terraform of our tests is older.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { objectType, type Attributes } from '../../provider/framework/attribute.ts';
 import { listable } from '../../provider/framework/provider.ts';
 import type { Value, ValueMap } from '../../provider/framework/value.ts';
@@ -8,8 +8,8 @@ import { identityType } from '../../provider/wire/answers.ts';
 import { providerService } from '../../provider/wire/calls.ts';
 import * as wire from '../../provider/wire/messages.ts';
 import { decodeValue, encodeValue } from '../../provider/wire/values.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../support/daemons/daemon.ts';
-import { emptied } from '../support/daemons/emptied.ts';
+import { createContainer, seed, type TestDaemon } from '../support/daemons/daemon.ts';
+import { useDaemon } from '../support/daemons/emptied.ts';
 import { grpcClient, type GrpcAnswer, type GrpcClient } from '../support/terraform/grpc-client.ts';
 import { pluginHere } from '../support/terraform/plugin-here.ts';
 
@@ -20,8 +20,7 @@ let daemon: TestDaemon;
 let client: GrpcClient;
 let stop = (): void => {};
 
-beforeAll(async () => void (daemon = await makeDaemon()));
-afterAll(() => daemon.cleanUp());
+useDaemon((given) => void (daemon = given));
 beforeEach(async () => {
   await seed(daemon);
   const plugin = await pluginHere(provider);
@@ -37,10 +36,7 @@ beforeEach(async () => {
   );
   expect(diagnostics).toEqual([]);
 });
-afterEach(async () => {
-  stop();
-  await emptied(daemon);
-});
+afterEach(() => stop());
 
 async function call(name: string, request: Uint8Array): Promise<GrpcAnswer> {
   const answer = await client.call(providerService + name, request);

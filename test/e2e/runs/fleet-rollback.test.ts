@@ -1,23 +1,22 @@
 // Several hosts roll back together to one rollout, also when the last one did not reach every host.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { previousOfFleet } from '../../../reconciler/core/history/fleet-revision.ts';
 import type { Revision } from '../../../reconciler/core/history/revisions.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { sharedDaemons } from '../../support/daemons/emptied.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-let daemons: TestDaemon[] = [];
+const shared = sharedDaemons();
+let daemons: readonly TestDaemon[] = [];
 let dir: string;
 beforeEach(async () => {
   dir = tempFolder('gfr-');
-  daemons = [await makeDaemon(), await makeDaemon(), await makeDaemon()];
+  daemons = await shared(3);
   const hosts = daemons.map(({ socketPath }, index) => `- { name: h${index + 1}, address: "unix://${socketPath}" }`);
   writeFileSync(join(dir, 'hosts.yaml'), `kind: hosts\nhosts:\n${hosts.join('\n')}\n`);
-});
-afterEach(async () => {
-  for (const daemon of daemons) await daemon.cleanUp();
 });
 
 const gantry = (...words: readonly string[]): Promise<CliRun> => cli([...words, '--hosts', join(dir, 'hosts.yaml')]);

@@ -1,22 +1,17 @@
 // Every template of `gantry init` can be applied unchanged, has an empty plan afterwards, and can be destroyed.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { templates } from '../../../reconciler/cli/verbs/setup/init-templates.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir: string;
-beforeEach(async () => {
-  daemon = await makeDaemon();
-  dir = join(tempFolder('git-'), 'new');
-});
-afterEach(async () => {
-  await daemon?.cleanUp();
-  rmSync(join(dir, '..'), { recursive: true, force: true });
-});
+useDaemon((given) => void (daemon = given));
+beforeEach(() => void (dir = join(tempFolder('git-'), 'new')));
 
 async function gantry(...words: readonly string[]): Promise<CliRun> {
   const run = await cli(words, { env: { GANTRY_SOCKET: daemon.socketPath } });

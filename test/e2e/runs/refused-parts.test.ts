@@ -1,23 +1,23 @@
 // A plan with refused parts is not applied; with --partial the rest is applied, and history records both.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir: string;
 let stack: string;
+useDaemon((given) => void (daemon = given));
 beforeEach(async () => {
-  daemon = await makeDaemon();
   dir = tempFolder('grp-');
   stack = join(dir, 'stack.yaml');
   write('one', '');
   expect((await gantry('apply')).code).toBe(0);
 });
-afterEach(() => daemon?.cleanUp());
 
 const gantry = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath } });

@@ -1,10 +1,11 @@
 // Stress for the provider: every argument unknown at once, and the same objects applied from two places.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../../provider/gantry.ts';
 import { presenceOf, type Attributes } from '../../../provider/framework/attribute.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('Terraform with unknown values, and twice at once');
@@ -13,13 +14,8 @@ describe.skipIf(missing !== undefined)('terraform', () => {
   const served: Attached[] = [];
   let daemon: TestDaemon;
   const all: Terraform[] = [];
-  beforeEach(async () => {
-    daemon = await makeDaemon();
-  });
-  afterEach(async () => {
-    for (const each of served.splice(0)) each.stop();
-    await daemon.cleanUp();
-  });
+  useDaemon((given) => void (daemon = given));
+  afterEach(() => served.splice(0).forEach((each) => each.stop()));
 
   /** Each has its own provider process, as Terraform starts them. */
   async function here(): Promise<Terraform> {

@@ -1,7 +1,8 @@
 // Images on the simulation: from a server with a self-signed certificate, already existing ones, imported ones, and copied aliases.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { fastPool } from '../../support/terraform/blocks.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
@@ -17,9 +18,8 @@ describe.skipIf(missing !== undefined)('an image of another server', () => {
   let certificate = '';
   let fingerprint = '';
   useTerraform((world) => ({ attached, daemon, terraform } = world));
-
+  useDaemon((given) => void (remote = given), { https: '127.0.0.1:0' });
   beforeEach(async () => {
-    remote = await makeDaemon({ https: '127.0.0.1:0' });
     server = `https://${remote.daemon.httpsAddress() ?? ''}`;
     certificate = (await remote.get('/1.0')).environment.certificate;
     const store = new Terraform(attached, { address: `unix://${remote.socketPath}` });
@@ -37,7 +37,6 @@ target = gantry_image.i.fingerprint
     await store.apply();
     fingerprint = store.state('gantry_image.i').fingerprint;
   });
-  afterEach(() => remote.cleanUp());
 
   const source = (more = ''): string =>
     `type = "remote", server = "${server}", protocol = "lxd", alias = "base", certificate = ${JSON.stringify(certificate)}${more}`;

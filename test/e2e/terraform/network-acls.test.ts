@@ -1,11 +1,11 @@
 // Real Terraform with network ACLs against gantryd on the simulation.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { type Terraform, terraformMissing } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('real Terraform with network ACLs');
 
-let attached: Attached;
 let daemon: TestDaemon;
 let terraform: Terraform;
 
@@ -26,13 +26,7 @@ const web = `ingress = [
   ]`;
 
 describe.skipIf(missing !== undefined)('network ACLs', () => {
-  beforeAll(async () => void (attached = await serveHere()));
-  afterAll(() => attached?.stop());
-  beforeEach(async () => {
-    daemon = await makeDaemon();
-    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
-  });
-  afterEach(() => daemon.cleanUp());
+  useTerraform((world) => void ({ daemon, terraform } = world));
 
   test('an ACL is created before its network, has an empty plan, changes, is imported, and is deleted with it', async () => {
     terraform.write(stack(web, named));

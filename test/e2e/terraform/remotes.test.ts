@@ -2,8 +2,9 @@
 // errors about unknown and unreachable remotes.
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
@@ -16,8 +17,8 @@ describe.skipIf(missing !== undefined)('a remote of the provider', () => {
   let west: TestDaemon;
   let remotes = '';
   useTerraform((own) => (world = own));
+  useDaemon((given) => void (west = given), { https: '127.0.0.1:0' });
   beforeEach(async () => {
-    west = await makeDaemon({ https: '127.0.0.1:0' });
     const client = await makeClient('terraform');
     const { dir } = world.terraform;
     writeFileSync(join(dir, 'client.crt'), client.certPem);
@@ -34,7 +35,6 @@ describe.skipIf(missing !== undefined)('a remote of the provider', () => {
     }
 `;
   });
-  afterEach(() => west?.cleanUp());
 
   const write = (body: string, more = ''): void =>
     world.terraform.write(`

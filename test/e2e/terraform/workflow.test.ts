@@ -4,21 +4,20 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { fastPool } from '../../support/terraform/blocks.ts';
 import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { emptied } from '../../support/daemons/emptied.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import {
   makeRelease,
-  serveHere,
   Terraform,
   terraformMissing,
   type Attached,
   type Release,
 } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 import { until } from '../../support/until.ts';
 
 const missing = terraformMissing('real Terraform against the simulation') ?? busyboxMissing();
@@ -53,17 +52,8 @@ resource "gantry_container" "c" {
 `;
 
 describe.skipIf(missing !== undefined)('terraform', () => {
-  beforeAll(async () => {
-    release = await makeRelease();
-    attached = await serveHere();
-    daemon = await makeDaemon();
-  });
-  afterAll(async () => {
-    attached?.stop();
-    await daemon?.cleanUp();
-  });
-  beforeEach(() => void (terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` })));
-  afterEach(() => emptied(daemon));
+  beforeAll(async () => void (release = await makeRelease()));
+  useTerraform((world) => void ({ attached, daemon, terraform } = world));
 
   /** Terraform itself starts the provider, from the mirror. */
   const installed = (): Terraform => {

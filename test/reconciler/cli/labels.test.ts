@@ -1,23 +1,21 @@
 // Labels and environments through the command line: selectors, labels on the server, overlays with --env.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   isSelectorProblem,
   matchesSelector,
   parseSelector,
 } from '../../../reconciler/core/documents/label-selector.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { emptied } from '../../support/daemons/emptied.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 let dir = '';
 let daemon: TestDaemon;
-beforeAll(async () => void (daemon = await makeDaemon()));
+useDaemon((given) => void (daemon = given));
 beforeEach(() => void (dir = tempFolder('gtlb-')));
-afterEach(() => emptied(daemon));
-afterAll(() => daemon.cleanUp());
 
 const on = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, ...more, '--host', `unix://${daemon.socketPath}`]);

@@ -13,6 +13,7 @@ import {
   setState,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { audience, startIssuer, type TestIssuer } from '../../support/daemons/issuer.ts';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
@@ -57,12 +58,15 @@ let daemon: TestDaemon;
 beforeAll(async () => (issuer = await startIssuer()));
 afterAll(() => issuer.close());
 
-async function openDaemon(): Promise<void> {
+const listening = { https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } };
+
+async function begin(given: TestDaemon): Promise<void> {
   issuer.broken = undefined;
-  daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
+  daemon = given;
   await configure({ 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'admins' });
   issuer.asked.length = 0;
 }
+const openDaemon = async (): Promise<void> => begin(await makeDaemon(listening));
 async function configure(config: object): Promise<void> {
   expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
 }
@@ -85,9 +89,9 @@ const changed = (token: string, at: 0 | 1 | 2, part: string): string =>
     .join('.');
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('over TLS, to a daemon of its own', () => {
-  beforeEach(openDaemon);
-  afterEach(() => daemon.cleanUp());
+describe('over TLS', () => {
+  useDaemon((given) => void (daemon = given), listening);
+  beforeEach(() => begin(daemon));
 
   test('a token of a trusted group grants everything, on both dialects, and events name its user', async () => {
     const events = await daemon.listen('lifecycle');
@@ -285,6 +289,26 @@ describe('over TLS, to a daemon of its own', () => {
     expect(config['oidc.groups.projects.readers']).toBeUndefined();
   });
 
+  test('an issuer with another name is refused, and so is a missing one', async () => {
+    await configure({ 'oidc.issuer': `${issuer.url}/` });
+    const claims = { iss: `${issuer.url}/` };
+    expect((await ask(await admin(claims))).metadata.message).toMatch(/is of the issuer "http/);
+    await configure({ 'oidc.issuer': 'http://127.0.0.1:1/gone' });
+    expect((await ask(await admin({ iss: 'http://127.0.0.1:1/gone' }))).metadata.code).toBe('unavailable');
+  });
+
+  test('the header has no effect without an issuer', async () => {
+    const token = await admin();
+    await configure({ 'oidc.issuer': '' });
+    expect((await ask(token)).status).toBe(403);
+    expect((await ask('nonsense', '/1.0')).metadata.auth).toBe('guest');
+  });
+});
+
+describe('over TLS, to a daemon that does not know the keys of the issuer', () => {
+  beforeEach(openDaemon);
+  afterEach(() => daemon.cleanUp());
+
   test('invalid tokens cost the issuer no request, unknown keys few; keys are cached', async () => {
     for (let n = 0; n < 5; n++) await ask(unsigned({ alg: 'RS256' }, { ...good(), iss: 'x' }));
     expect(issuer.asked).toEqual([]);
@@ -315,21 +339,6 @@ describe('over TLS, to a daemon of its own', () => {
     const requests = issuer.asked.length;
     for (let n = 0; n < 10; n++) await ask(await admin({ jti: String(n) }));
     expect(issuer.asked.length).toBe(requests);
-  });
-
-  test('an issuer with another name is refused, and so is a missing one', async () => {
-    await configure({ 'oidc.issuer': `${issuer.url}/` });
-    const claims = { iss: `${issuer.url}/` };
-    expect((await ask(await admin(claims))).metadata.message).toMatch(/is of the issuer "http/);
-    await configure({ 'oidc.issuer': 'http://127.0.0.1:1/gone' });
-    expect((await ask(await admin({ iss: 'http://127.0.0.1:1/gone' }))).metadata.code).toBe('unavailable');
-  });
-
-  test('the header has no effect without an issuer', async () => {
-    const token = await admin();
-    await configure({ 'oidc.issuer': '' });
-    expect((await ask(token)).status).toBe(403);
-    expect((await ask('nonsense', '/1.0')).metadata.auth).toBe('guest');
   });
 });
 

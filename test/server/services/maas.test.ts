@@ -1,8 +1,8 @@
 // Addresses of containers reserved with a MAAS server (maas.subnet.ipv4, maas.subnet.ipv6), against a stand-in that refuses what MAAS refuses.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
-import { type Answer, type Json, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { emptied } from '../../support/daemons/emptied.ts';
+import { type Answer, type Json, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { useGantryd } from '../../support/daemons/killed-gantryd.ts';
 import type { Gantryd } from '../../support/daemons/gantryd.ts';
 import { startMaas, type StandIn } from '../../support/drivers/maas-server.ts';
@@ -36,13 +36,11 @@ const body = (name: string, devices: object = {}, more: object = {}): object => 
 
 describe('over the API', () => {
   let daemon: TestDaemon;
-  beforeAll(async () => void (daemon = await makeDaemon()));
-  afterAll(() => daemon.cleanUp());
+  useDaemon((given) => void (daemon = given));
   beforeEach(async () => {
     await seed(daemon);
     await configure(configOf(maas));
   });
-  afterEach(() => emptied(daemon));
 
   const configure = async (config: object): Promise<void> => {
     const answer = await daemon.call('PATCH', '/1.0', { config });

@@ -1,10 +1,16 @@
 // Deletes whatever a test made on a simulated daemon, so that the next test of the file can use the daemon as if it were new: a tenth
 // of the work of a start.
-import { afterAll, afterEach } from 'vitest';
-import { makeDaemon, type Json, type TestDaemon } from './daemon.ts';
+import { afterAll, afterEach, beforeEach } from 'vitest';
+import { makeDaemon, type Json, type TestDaemon, type TestDaemonOptions } from './daemon.ts';
+
+/** Gives each test of a file or block its daemon, before its own hooks: an empty one that the tests share. Called at its top. */
+export function useDaemon(give: (daemon: TestDaemon) => void, options: TestDaemonOptions = {}): void {
+  const daemons = sharedDaemons(options);
+  beforeEach(async () => (await daemons(1)).forEach(give));
+}
 
 /** Daemons that the tests of a file share; each is empty when a test gets it. Called once at the top of the file. */
-export function sharedDaemons(): (count: number) => Promise<readonly TestDaemon[]> {
+export function sharedDaemons(options: TestDaemonOptions = {}): (count: number) => Promise<readonly TestDaemon[]> {
   const started: TestDaemon[] = [];
   let used = 0;
   afterEach(async () => {
@@ -15,13 +21,13 @@ export function sharedDaemons(): (count: number) => Promise<readonly TestDaemon[
     for (const daemon of started) await daemon.cleanUp();
   });
   return async (count) => {
-    while (started.length < count) started.push(await makeDaemon());
+    while (started.length < count) started.push(await makeDaemon(options));
     used = count;
     return started.slice(0, count);
   };
 }
 
-export async function emptied(daemon: TestDaemon): Promise<void> {
+async function emptied(daemon: TestDaemon): Promise<void> {
   const list = async (path: string): Promise<readonly string[]> => (await daemon.get(path)) as string[];
   const drop = async (url: string): Promise<void> => {
     const { status, body, bytes } = await daemon.call('DELETE', url);
@@ -52,4 +58,5 @@ export async function emptied(daemon: TestDaemon): Promise<void> {
   for (const name of projects) if (name !== 'default') await drop(`/1.0/projects/${name}`);
   for (const url of await list('/1.0/certificates')) await drop(url);
   await daemon.call('PUT', '/1.0', { config: {} });
+  daemon.logged.length = 0;
 }

@@ -1,8 +1,8 @@
 // For the tests of a block a daemon on the simulation, empty when each begins, and for each a Terraform with it, whose provider is
 // this process.
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
-import { emptied } from '../daemons/emptied.ts';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { TestDaemon } from '../daemons/daemon.ts';
+import { useDaemon } from '../daemons/emptied.ts';
 import { serveHere, Terraform, type Attached } from './terraform.ts';
 
 export interface TerraformWorld {
@@ -15,17 +15,11 @@ export interface TerraformWorld {
 export function useTerraform(give: (world: TerraformWorld) => void): void {
   let attached: Attached | undefined;
   let daemon: TestDaemon | undefined;
-  beforeAll(async () => {
-    attached = await serveHere();
-    daemon = await makeDaemon();
-  });
-  afterAll(async () => {
-    attached?.stop();
-    await daemon?.cleanUp();
-  });
+  beforeAll(async () => void (attached = await serveHere()));
+  afterAll(() => attached?.stop());
+  useDaemon((given) => void (daemon = given));
   beforeEach(() => {
     if (attached === undefined || daemon === undefined) throw new Error('the provider or the daemon does not serve');
     give({ attached, daemon, terraform: new Terraform(attached, { address: `unix://${daemon.socketPath}` }) });
   });
-  afterEach(() => daemon && emptied(daemon));
 }

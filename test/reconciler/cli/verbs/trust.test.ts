@@ -1,19 +1,17 @@
 // `gantry trust`: tokens for new clients, joining with them, and the certificates that a server trusts.
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeTrustToken, encodeTrustToken } from '../../../../server/api/server/trust-token.ts';
 import { cli } from '../../../support/cli/io.ts';
-import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
-import { emptied } from '../../../support/daemons/emptied.ts';
+import type { TestDaemon } from '../../../support/daemons/daemon.ts';
+import { useDaemon } from '../../../support/daemons/emptied.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 let daemon: TestDaemon;
 let dir = '';
-beforeAll(async () => void (daemon = await makeDaemon({ https: '127.0.0.1:0' })));
+useDaemon((given) => void (daemon = given), { https: '127.0.0.1:0' });
 beforeEach(() => void (dir = tempFolder('gtct-')));
-afterEach(() => emptied(daemon));
-afterAll(() => daemon.cleanUp());
 
 const local = (...words: string[]) => cli([...words, '--host', `unix://${daemon.socketPath}`]);
 const pair = () => ['--client-cert', join(dir, 'c.crt'), '--client-key', join(dir, 'c.key')];
