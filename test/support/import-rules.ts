@@ -113,7 +113,7 @@ export const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared|server\/traces)\/|^server\/lib\/(self-signed|confined)/,
+    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared|server\/traces)\/|^server\/lib\/(self-signed|confined|durable-files)/,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },

@@ -1,4 +1,6 @@
 // Exit codes of verbs that show differences, like diff(1): 0 same, 1 different, above 1 error. Pure.
+import { FileError } from '../../../server/lib/shared/error-code.ts';
+import { codeOf } from './error-outcome.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 
@@ -10,7 +12,7 @@ export async function withDiffCodes<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof CliError && error.exitCode === exitCodes.error
+    throw (error instanceof CliError || error instanceof FileError) && codeOf(error) === exitCodes.error
       ? new CliError(error.message, trouble, error)
       : error;
   }

@@ -1,10 +1,11 @@
 // The message and exit code of an error that ended a command, or its part for one host. Pure.
 import { ClientError } from '../../../server/client/client-error.ts';
+import { FileError } from '../../../server/lib/shared/error-code.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 
 export const messageOf = (error: unknown): string => {
-  if (error instanceof CliError || error instanceof ClientError) return error.message;
+  if (error instanceof CliError || error instanceof ClientError || error instanceof FileError) return error.message;
   // An unexpected error: the stack helps to find it.
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 };

@@ -1,9 +1,11 @@
 // A small JSON file in the user's configuration directory: read errors say what to do, writes replace the whole file.
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commandError } from '../errors/usage-error.ts';
+import { fileError } from '../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
+import { replaceWhole } from '../../../server/lib/durable-files.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +20,7 @@ export async function readConfig<T>(
   const file = pathOf(env, name);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
-    throw commandError(`cannot read ${file}: ${error.message}`, error);
+    throw fileError(`cannot read ${file}`, error);
   });
   try {
     const read: unknown = JSON.parse(text);
@@ -33,7 +35,5 @@ export async function readConfig<T>(
 export async function writeConfig(env: Env, name: string, value: object): Promise<void> {
   const file = pathOf(env, name);
   await makeFolder(dirname(file), 0o700);
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`);
-  await rename(draft, file);
+  await replaceWhole(file, `${JSON.stringify(value, null, 2)}\n`);
 }

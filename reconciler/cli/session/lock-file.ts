@@ -1,6 +1,6 @@
 // gantry.lock: the fingerprints of aliases at the last `gantry update`, for version control beside the manifests. YAML, one
 // line per image.
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parsePins, pinsText, type Pins } from '../../manifest/image-pins.ts';
 import type { Context } from './context.ts';
@@ -8,6 +8,7 @@ import type { Options } from '../flags/flag.ts';
 import type { lockFileFlag } from '../flags/manifest-flags.ts';
 import { usageError, commandError } from '../errors/usage-error.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { replaceWhole } from '../../../server/lib/durable-files.ts';
 
 type LockFileContext = Context<Options<typeof lockFileFlag>>;
 
@@ -38,14 +39,4 @@ export async function readPins(
   }
 }
 
-/** Writes atomically. */
-export async function writePins(path: string, pins: Pins): Promise<void> {
-  const partial = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(partial, pinsText(pins));
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw commandError(`Cannot write ${path}: ${reasonOf(error)}`, error);
-  }
-}
+export const writePins = (path: string, pins: Pins): Promise<void> => replaceWhole(path, pinsText(pins));

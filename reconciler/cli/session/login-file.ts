@@ -1,8 +1,9 @@
 // The file with a user's login at one server: readable only by the user, replaced as a whole.
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
+import { replaceWhole } from '../../../server/lib/durable-files.ts';
 
 export interface Login {
   /** The server, in its normal form. */
@@ -35,11 +36,8 @@ export async function readLogin(env: Env, host: string): Promise<Login | undefin
 }
 
 export async function writeLogin(env: Env, login: Login): Promise<void> {
-  const file = fileOf(env, login.host);
   await makeFolder(folderOf(env), 0o700);
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
-  await rename(draft, file);
+  await replaceWhole(fileOf(env, login.host), `${JSON.stringify(login, null, 2)}\n`, { isPrivate: true });
 }
 
 export const removeLogin = (env: Env, host: string): Promise<void> => rm(fileOf(env, host), { force: true });

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { syncDirectory } from '../../../server/lib/durable-files.ts';
 import { hasCode } from '../../../server/lib/shared/error-code.ts';
 import type { AuditCheck, AuditEntry } from '../contract/index.ts';
 import { ChainCheck, chained, emptyChain, entryOf, type Link } from './audit-chain.ts';
@@ -112,6 +113,8 @@ export class AuditLog {
     const handle = await open(this.#file, 'a+', 0o600);
     try {
       const { size, ino } = await handle.stat();
+      // A power cut could take the name of a new file.
+      if (size === 0) await syncDirectory(dirname(this.#file));
       await endLine(handle, size);
       const first = size === 0 ? last.number + 1 : await firstOf(this.#file);
       return { handle, ino, size: (await handle.stat()).size, last, first };

@@ -1,13 +1,13 @@
 // Copies the state of a running controller into one file: suspensions, history, audit log, revisions of hosts. Checkouts are fetched again.
 import { createHash } from 'node:crypto';
-import { createWriteStream, type BigIntStats } from 'node:fs';
-import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createGzip } from 'node:zlib';
+import { replaceWhole } from '../../../server/lib/durable-files.ts';
 import { ifMissing } from '../../../server/lib/shared/missing-files.ts';
 import { version } from '../../../server/api/version.ts';
 import { backupFormat, backupVersion, type BackupHead, type BackupPart } from './backup-format.ts';
@@ -27,21 +27,8 @@ export async function backupState(stateDir: string, controller: string, file: st
   const copies = await copyOf(stateDir);
   if (copies.length === 0) throw new Error(`${stateDir} has no state of a controller`);
   const head: BackupHead = { format: backupFormat, version: backupVersion, controller, at, gantry: version };
-  const partial = `${file}.new`;
-  try {
-    const lines = Readable.from(linesOf(head, copies));
-    await pipeline(lines, createGzip(), createWriteStream(partial, { mode: 0o600 }));
-    const handle = await open(partial);
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
+  const zipped = Readable.from(linesOf(head, copies)).pipe(createGzip());
+  await replaceWhole(file, zipped, { isPrivate: true });
   return copies.length;
 }
 

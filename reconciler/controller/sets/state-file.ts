@@ -1,8 +1,7 @@
 // Files of the controller's state: JSON that is replaced as a whole, and logs of records that are appended and kept short.
-import { randomBytes } from 'node:crypto';
-import { appendFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hasCode } from '../../../server/lib/shared/error-code.ts';
+import { createWhole, replaceWhole } from '../../../server/lib/durable-files.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
@@ -26,18 +25,8 @@ export async function readState(file: string, isValid: (value: Json) => boolean 
 
 /** Creates the file whole. False if it exists, also because another process was first. */
 export async function createOnce(file: string, text: string): Promise<boolean> {
-  const partial = `${file}.${randomBytes(8).toString('hex')}.new`;
   await makeFolder(dirname(file), 0o700);
-  try {
-    await writeFile(partial, text, { mode: 0o600, flush: true });
-    await link(partial, file);
-    return true;
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
-    return false;
-  } finally {
-    await rm(partial, { force: true });
-  }
+  return createWhole(file, text, { mode: 0o600 });
 }
 
 /** `state` without a change of `before` that could not be stored; later changes stay. */
@@ -70,10 +59,8 @@ export class StateFile {
 
   async #replace(before: Promise<void>, text: string): Promise<void> {
     await before.catch(() => undefined);
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    const partial = `${this.#file}.new`;
-    await writeFile(partial, text, { mode: 0o600, flush: true });
-    await rename(partial, this.#file);
+    await makeFolder(dirname(this.#file), 0o700);
+    await replaceWhole(this.#file, text, { isPrivate: true });
   }
 }
 
@@ -165,10 +152,9 @@ export class RecordLog<T extends RecordLine> {
   }
 
   async #store(text: string, isWhole: boolean): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    if (!isWhole) return appendFile(this.#file, text, { mode: 0o600 });
-    await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
-    await rename(`${this.#file}.new`, this.#file);
+    await makeFolder(dirname(this.#file), 0o700);
+    if (isWhole) await replaceWhole(this.#file, text, { isPrivate: true });
+    else await appendFile(this.#file, text, { mode: 0o600 });
   }
 
   #keep(record: T): void {

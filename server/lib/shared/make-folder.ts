@@ -1,11 +1,11 @@
 // Makes a directory that a user named, with its parents.
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hasCode } from './error-code.ts';
+import { fileError, hasCode } from './error-code.ts';
 
 /**
  * As `mkdir` with `recursive`, which never returns where the file system refuses new names as missing ones: below /proc it tries again
- * for ever, with a whole core. Throws the error of the kernel.
+ * for ever, with a whole core. Throws the error of the kernel, in words.
  */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
@@ -24,5 +24,5 @@ async function needFolder(path: string, error: unknown): Promise<void> {
   const found = hasCode(error, 'EEXIST', 'EROFS', 'EACCES', 'EPERM')
     ? await stat(path).catch(() => undefined)
     : undefined;
-  if (found?.isDirectory() !== true) throw error;
+  if (found?.isDirectory() !== true) throw fileError(`cannot make the folder ${path}`, error);
 }

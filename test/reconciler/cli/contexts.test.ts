@@ -1,5 +1,5 @@
 // Contexts: named servers, and what overrides the one in use.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chosenServer, serverOptions } from '../../../reconciler/cli/session/contexts.ts';
@@ -120,4 +120,11 @@ test('a wrong name, address or file is refused with a remedy', async () => {
   writeFileSync(file, '{"contexts":{"a":{}}}');
   expect((await run('list')).stderr).toContain('the context a has no host');
   expect((await run('contexts')).stderr).toContain('gantry context list');
+});
+
+test('a configuration folder that cannot be made or written is named, with the reason', async () => {
+  const { env, run } = own();
+  symlinkSync('nowhere', join(env.HOME, 'gantry'));
+  const why = `cannot make the folder ${env.HOME}/gantry: it already exists`;
+  expect(await run('context', 'add', 'lab', 'https://a:8443')).toMatchObject({ code: 1, stderr: `Error: ${why}\n` });
 });

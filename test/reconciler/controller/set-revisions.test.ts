@@ -1,5 +1,5 @@
 // Revisions that a set takes from its source, when the source goes back and when the state cannot be stored.
-import { mkdir, mkdtemp, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { SetConfig } from '../../../reconciler/controller/config/config.ts';
@@ -65,10 +65,11 @@ test('a source that goes back from a broken revision to the one in force has no 
 test('a revision whose state cannot be stored is taken as soon as it can', async () => {
   const { folder, revisions, stored, started, offer } = await begun();
   await offer('r0');
-  const obstacle = join(folder, 'sets/web/state.json.new');
+  const obstacle = join(folder, 'sets/web/state.json');
+  await rm(obstacle);
   await mkdir(obstacle);
-  await expect(offer('r1')).rejects.toThrow('EISDIR');
-  await expect(offer('r1')).rejects.toThrow('EISDIR');
+  await expect(offer('r1')).rejects.toThrow('it is a folder');
+  await expect(offer('r1')).rejects.toThrow('it is a folder');
   await revisions.idle();
   expect([stored.wanted, started]).toEqual(['r0', ['r0', 'r0', 'r0']]);
   await rmdir(obstacle);
@@ -120,16 +121,18 @@ test('a rollback that cannot be stored holds nothing, and the revision in force 
   const { signal } = new AbortController();
   await offer('r0');
   await offer('r1');
-  const obstacle = join(folder, 'sets/web/state.json.new');
+  const obstacle = join(folder, 'sets/web/state.json');
+  await rm(obstacle);
   await mkdir(obstacle);
   const order = { revision: 'r0', reason: 'trouble', by: 'ann' };
-  await expect(revisions.rollback(order, signal)).rejects.toThrow('EISDIR');
+  await expect(revisions.rollback(order, signal)).rejects.toThrow('it is a folder');
   await revisions.idle();
   expect([stored.state.pin, started]).toEqual([undefined, ['r0', 'r1', 'r1']]);
   await rmdir(obstacle);
   await revisions.rollback(order, signal);
+  await rm(obstacle);
   await mkdir(obstacle);
-  await expect(revisions.unpin('ann', signal)).rejects.toThrow('EISDIR');
+  await expect(revisions.unpin('ann', signal)).rejects.toThrow('it is a folder');
   await revisions.idle();
   expect([stored.wanted, started]).toEqual(['r0', ['r0', 'r1', 'r1', 'r0', 'r0']]);
   await rmdir(obstacle);

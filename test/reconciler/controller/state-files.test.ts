@@ -1,7 +1,8 @@
 // The state files of the controller after killed processes and concurrent changes.
-import { appendFile, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { readlinkSync } from 'node:fs';
+import { appendFile, mkdir, open, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   changesOn,
   changesOf,
@@ -75,18 +76,34 @@ test.each(['null', '[]', '1', ''])('a state file with %j is damaged and stays as
 test('an approval that could not be stored does not count', async () => {
   const stored = new StoredSet(folder, 'web');
   await stored.change({ unchecked: 'r1' });
-  await mkdir(join(folder, 'sets/web/state.json.new'));
+  await rm(join(folder, 'sets/web/state.json'));
+  await mkdir(join(folder, 'sets/web/state.json'));
   const pruneApproval = { revision: 'r1', by: 'ann', reason: 'old', at: '' };
-  await expect(stored.change({ pruneApproval, unchecked: 'r2' })).rejects.toThrow('EISDIR');
+  await expect(stored.change({ pruneApproval, unchecked: 'r2' })).rejects.toThrow('it is a folder');
   expect([stored.state.pruneApproval, stored.state.unchecked]).toEqual([undefined, 'r1']);
+});
+
+test('the state is on the disk, with its name, when it is stored', async () => {
+  const handle = await open(folder, 'r');
+  const prototype = Object.getPrototypeOf(handle) as { sync: (this: { readonly fd: number }) => Promise<void> };
+  await handle.close();
+  const { sync } = prototype;
+  const synced: string[] = [];
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(prototype, 'sync').mockImplementation(function (this: { readonly fd: number }) {
+    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
+    return sync.call(this);
+  });
+  await new StoredSet(folder, 'web').change({ unchecked: 'r1' });
+  expect(synced.at(-1)).toBe(join(folder, 'sets/web'));
 });
 
 test('what a generator found is news until it is stored', async () => {
   const generated = new GeneratedSets(folder);
-  await mkdir(join(folder, 'generators.json.new'));
+  await mkdir(join(folder, 'generators.json'));
   const entries = [{ number: '1' }];
-  await expect(generated.take('requests', {}, entries)).rejects.toThrow('EISDIR');
-  await rmdir(join(folder, 'generators.json.new'));
+  await expect(generated.take('requests', {}, entries)).rejects.toThrow('it is a folder');
+  await rmdir(join(folder, 'generators.json'));
   expect(await generated.take('requests', {}, entries)).toBe(true);
   expect(await generated.take('requests', {}, entries)).toBe(false);
 });

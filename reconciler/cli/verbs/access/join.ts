@@ -1,5 +1,5 @@
 // `gantry trust join`: adds the certificate of this client to the server of a token, and says how to connect from then on.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import { decodeTrustToken, type TrustToken } from '../../../../server/api/server/trust-token.ts';
@@ -8,6 +8,7 @@ import { createClient } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
+import { createFile } from '../../output/write-text.ts';
 import type { Command, Output, RunOf } from '../../session/context.ts';
 import type { trustJoin } from './access-verbs.ts';
 import { isThere } from '../../../../server/lib/shared/missing-files.ts';
@@ -73,8 +74,12 @@ async function pairAt(context: Output, certFile: string, keyFile: string): Promi
     notAfter,
     usage: 'client',
   });
-  await writeFile(keyFile, made.keyPem, { mode: 0o600, flag: 'wx' });
-  await writeFile(certFile, made.certPem, { mode: 0o644, flag: 'wx' });
+  await createFile(keyFile, made.keyPem, { mode: 0o600 });
+  await createFile(certFile, made.certPem, { mode: 0o644 }).catch(async (error: unknown) => {
+    // The next run would ask for the other one.
+    await rm(keyFile);
+    throw error;
+  });
   context.note(`Made the certificate ${certFile} with the key ${keyFile}`);
   return { certificate: made.certPem, key: made.keyPem };
 }

@@ -1,9 +1,7 @@
 // `gantry backup create|list|export|import|delete`: backups of containers and custom volumes from the command line.
-import type { Command, Run, RunOf } from '../../session/context.ts';
-import { createWriteStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Run, RunOf } from '../../session/context.ts';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import type { Backup } from '../../../../server/api/container/backup.ts';
 import type { VolumeBackup } from '../../../../server/api/storage/volume-backup.ts';
@@ -13,11 +11,13 @@ import type { backupCreate, backupImport } from './backup-verbs.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
+import { createFile } from '../../output/write-text.ts';
 import { withClient } from '../../session/connect.ts';
+import { download } from '../../output/download.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError, commandError } from '../../errors/usage-error.ts';
-import { localError } from '../../errors/local-error.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
@@ -79,57 +79,29 @@ export const exportBackup: Run<HostOptions> = async (
 ) => {
   await withClient(context, async (client) => {
     const { body, sizeBytes } = await callsOf(client.http, container).open(name, context.stop);
-    try {
-      const written = file === '-' ? await toStdout(context, body) : await toFile(context, body, file);
-      if (sizeBytes !== undefined && written !== sizeBytes) {
-        if (file !== '-') await rm(file, { force: true });
-        throw commandError(`The backup ${container}/${name} was cut off: received ${written} of ${sizeBytes} bytes`);
+    const what = `The backup ${container}/${name}`;
+    const whole = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      let bytes = 0;
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        yield chunk;
       }
+      if (sizeBytes !== undefined && bytes !== sizeBytes)
+        throw commandError(`${what} was cut off: received ${bytes} of ${sizeBytes} bytes`);
+    };
+    try {
+      await download(
+        context,
+        what,
+        Readable.from(whole(body)),
+        file === '-' ? context.io.raw.stdout : (chunks) => createFile(file, chunks, { mode: 0o600 }),
+      );
       if (file !== '-') context.out(file);
     } finally {
       body.on('error', () => {}).destroy();
     }
   });
 };
-
-async function toStdout(context: Command, body: Readable): Promise<number> {
-  const counted = counter();
-  await pipeline(body, counted.pass, context.io.raw.stdout, { end: false, signal: context.stop });
-  return counted.bytes();
-}
-
-async function toFile(context: Command, body: Readable, file: string): Promise<number> {
-  const counted = counter();
-  let isMade = false;
-  const target = createWriteStream(file, { flags: 'wx', mode: 0o600 }).on('open', () => {
-    isMade = true;
-  });
-  try {
-    await pipeline(body, counted.pass, target, { signal: context.stop });
-    return counted.bytes();
-  } catch (error) {
-    if (isMade) await rm(file, { force: true });
-    throw context.stop.aborted ? context.stop.reason : localError(`Cannot write ${file}`, error);
-  }
-}
-
-interface Counter {
-  readonly bytes: () => number;
-  readonly pass: (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>;
-}
-
-function counter(): Counter {
-  let bytes = 0;
-  return {
-    bytes: () => bytes,
-    pass: async function* (chunks) {
-      for await (const chunk of chunks) {
-        bytes += chunk.length;
-        yield chunk;
-      }
-    },
-  };
-}
 
 export const importBackupFile: RunOf<typeof backupImport> = async (context, [file = '', name]) => {
   const { storage, allowHostAccess } = context.options;
@@ -139,7 +111,7 @@ export const importBackupFile: RunOf<typeof backupImport> = async (context, [fil
   const plain = place === undefined ? name : place.volume;
   if (file !== '-')
     await stat(file).catch((error: unknown) => {
-      throw localError(`Cannot read ${file}`, error);
+      throw fileError(`Cannot read ${file}`, error);
     });
   const wanted = {
     source: file === '-' ? context.io.stdin : file,

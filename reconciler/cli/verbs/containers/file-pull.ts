@@ -1,14 +1,13 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
 import type { Command, RunOf } from '../../session/context.ts';
-import { createWriteStream } from 'node:fs';
-import { constants, lstat, rm, stat, symlink } from 'node:fs/promises';
+import { lstat, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
 import type { filePull } from './container-verbs.ts';
-import { localError } from '../../errors/local-error.ts';
+import { replaceWhole } from '../../../../server/lib/durable-files.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { withClient } from '../../session/connect.ts';
+import { download } from '../../output/download.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { baseName, below, refuse, parseFileAddress } from './file-address.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -45,7 +44,7 @@ async function readThrough(files: Files, path: string, signal: AbortSignal): Pro
 
 async function toStdout(context: Command, entry: FileEntry, source: string): Promise<void> {
   if (entry.type !== 'file') throw commandError(`${source} is a directory`);
-  await pipeline(entry.body, context.io.raw.stdout, { end: false, signal: context.stop });
+  await download(context, source, entry.body, context.io.raw.stdout);
 }
 
 interface Pull {
@@ -69,7 +68,8 @@ async function toDisk(context: Command, files: Files, pull: Pull): Promise<void>
 
 async function copy(context: Command, files: Files, entry: FileEntry, path: string, target: string): Promise<void> {
   context.stop.throwIfAborted();
-  if (entry.type === 'file') return writeLocal(entry.body, target, entry.mode, context.stop);
+  if (entry.type === 'file')
+    return download(context, path, entry.body, (chunks) => writeLocal(chunks, target, entry.mode));
   if (entry.type === 'symlink') return linkLocal(entry.target, target);
   await makeFolder(target);
   // A listing may name an entry twice, first as a link to another place.
@@ -87,23 +87,16 @@ async function copy(context: Command, files: Files, entry: FileEntry, path: stri
   return undefined;
 }
 
-async function writeLocal(body: Readable, target: string, mode: number, signal: AbortSignal): Promise<void> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
-  const isNew = (await lstat(target).catch(() => undefined)) === undefined;
-  try {
-    // Never setuid: the file belongs to the local user.
-    await pipeline(body, createWriteStream(target, { flags: flags as unknown as string, mode: mode & 0o777 }), {
-      signal,
-    });
-  } catch (error) {
-    if (isNew) await rm(target, { force: true });
-    throw signal.aborted ? signal.reason : localError(`Cannot write ${target}`, error);
-  }
+async function writeLocal(chunks: AsyncIterable<Buffer>, target: string, mode: number): Promise<void> {
+  if ((await lstat(target).catch(() => undefined))?.isSymbolicLink() === true)
+    throw commandError(`cannot write ${target}: it is a symbolic link`);
+  // Never setuid: the file belongs to the local user.
+  await replaceWhole(target, chunks, { mode: mode & 0o777, isFlushed: false });
 }
 
 async function linkLocal(text: string, target: string): Promise<void> {
   await rm(target, { force: true });
   await symlink(text, target).catch((error: unknown) => {
-    throw localError(`Cannot make the link ${target}`, error);
+    throw fileError(`Cannot make the link ${target}`, error);
   });
 }

@@ -11,7 +11,7 @@ import { uploadProgress } from '../../session/upload-progress.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { below, refuse, idOption, modeOption, parseFileAddress } from './file-address.ts';
-import { localError } from '../../errors/local-error.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 
 interface Push {
   readonly files: Files;
@@ -53,7 +53,7 @@ export const pushFile: RunOf<typeof filePush> = async (context, [source = '', ta
 
 async function lookAt(source: string, isRecursive: boolean): Promise<Stats> {
   const found = await stat(source).catch((error: unknown) => {
-    throw localError(`Cannot read ${source}`, error);
+    throw fileError(`Cannot read ${source}`, error);
   });
   if (found.isDirectory() && !isRecursive) {
     throw commandError(`${source} is a directory: give --recursive to copy all of it`);
@@ -94,7 +94,7 @@ async function pushOne(push: Push, source: string, found: Stats, path: string): 
   try {
     await push.files.write(path, content, { ...push.ids, mode, sizeBytes: found.size }, push.signal);
   } catch (error) {
-    throw localError(`Cannot read ${source}`, error);
+    throw fileError(`Cannot read ${source}`, error);
   } finally {
     content.destroy();
     file.destroy();

@@ -8,7 +8,7 @@ import { parsePairs } from '../../flags/parse-values.ts';
 import type { ImageCopyOptions, ImageImportOptions, imagePublish } from './image-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { localError } from '../../errors/local-error.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { putAlias } from './image-change.ts';
 import { parseImageWord, readRemotes } from '../../session/remotes.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
@@ -23,7 +23,7 @@ export const importImage: Run<ImageImportOptions> = async (context, [file = '', 
   }
   for (const path of [file, ...(rootfs === undefined ? [] : [rootfs])]) {
     await stat(path).catch((error: unknown) => {
-      throw localError(`Cannot read ${path}`, error);
+      throw fileError(`Cannot read ${path}`, error);
     });
   }
   const files = rootfs === undefined ? { file } : { metadata: file, rootfs };
@@ -101,5 +101,5 @@ const factsOf = (given: ImageImportOptions): Omit<ImageCreate, 'source'> => ({
 
 const readText = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: unknown) => {
-    throw localError(`Cannot read ${path}`, error);
+    throw fileError(`Cannot read ${path}`, error);
   });

@@ -5,6 +5,7 @@ import { importTerraform, type ImportedTerraform } from '../../../manifest/impor
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportTerraformOptions } from './import-verbs.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 export const importTerraformFolder: Run<ImportTerraformOptions> = async (context, [dir = '']) => {
@@ -67,6 +68,6 @@ async function writeWhole(dir: string, output: string, { files, replaced }: Impo
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    throw commandError(`cannot write ${output}: ${(error as Error).message}`, error);
+    throw fileError(`cannot write ${output}`, error);
   }
 }

@@ -1,9 +1,10 @@
 // The progress of a move, in a file that stays correct if this process is killed at any moment.
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
+import { replaceWhole } from '../../../../server/lib/durable-files.ts';
 
 /** `begun`: the target may have a part of it. `stopped`: the container is stopped on the source. `copied`: the target has all of it. `done`: nothing is left to do. */
 export type Stage = 'begun' | 'stopped' | 'copied' | 'done';
@@ -36,8 +37,7 @@ export async function openProgress(folder: string, from: string, to: string): Pr
   const entries = new Map(Object.entries(await readEntries(file, from, to)));
   const write = async (): Promise<void> => {
     const content: Written = { version: 1, from, to, entries: Object.fromEntries(entries) };
-    await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true });
-    await rename(`${file}.new`, file);
+    await replaceWhole(file, `${JSON.stringify(content, null, 2)}\n`, { isPrivate: true });
   };
   return {
     entries,

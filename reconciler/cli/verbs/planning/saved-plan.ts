@@ -1,6 +1,6 @@
 // Saved plans: writes them (`plan --out`), recognises and reads them, and rebuilds a plan from one.
 import { createHash } from 'node:crypto';
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Server } from '../../../../server/api/server/server.ts';
@@ -27,7 +27,7 @@ import { filledFrom } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf, type SetPlan, type PlanningOptions } from '../../session/plan.ts';
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
-import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { replaceWhole } from '../../../../server/lib/durable-files.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -112,17 +112,8 @@ export async function planToSave(
   });
 }
 
-/** Writes atomically, readable only by the owner. */
-export async function writeWhole(path: string, saved: object): Promise<void> {
-  const partial = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(partial, `${JSON.stringify(saved)}\n`, { mode: 0o600, flag: 'wx' });
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw commandError(`Cannot write the plan: ${reasonOf(error)}`, error);
-  }
-}
+export const writeWhole = (path: string, saved: object): Promise<void> =>
+  replaceWhole(path, `${JSON.stringify(saved)}\n`, { isPrivate: true });
 
 const readsAtOnce = 8;
 

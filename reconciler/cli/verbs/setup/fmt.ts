@@ -5,7 +5,7 @@ import type { FmtOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/load-set.ts';
 import { commandError } from '../../errors/usage-error.ts';
-import { replaceFile } from '../../output/write-text.ts';
+import { replaceWhole } from '../../../../server/lib/durable-files.ts';
 
 export const fmt: Run<FmtOptions> = async (context, args) => {
   const isCheck = context.options.check === true;
@@ -23,7 +23,7 @@ export const fmt: Run<FmtOptions> = async (context, args) => {
     else if (file === '<stdin>' && !isCheck) context.io.raw.stdout.write(formatted.text);
     else if (formatted.text !== text) {
       changed.push(file);
-      if (!isCheck) await replaceFile(file, formatted.text);
+      if (!isCheck) await replaceWhole(file, formatted.text);
     }
   }
   context.jsonObjects({ changed, problems });

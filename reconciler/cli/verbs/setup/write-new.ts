@@ -1,7 +1,6 @@
 // Writes the files of a new stack and their schema for editors, never over a file.
 import { dirname, join } from 'node:path';
-import { commandError } from '../../errors/usage-error.ts';
-import { createFile } from '../../output/write-text.ts';
+import { createWhole } from '../../../../server/lib/durable-files.ts';
 import type { Output } from '../../session/context.ts';
 import type { Template } from './init-templates.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -26,13 +25,8 @@ export async function writeNew(
   for (const [file, text] of files) {
     const path = join(directory, file);
     await makeFolder(dirname(path));
-    await createFile(path, text).then(
-      () => made.push(path),
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw commandError(`cannot write ${path}: ${error.message}`, error);
-        context.note(`${path} already exists: not changed`);
-      },
-    );
+    if (await createWhole(path, text)) made.push(path);
+    else context.note(`${path} already exists: not changed`);
   }
   for (const path of made) context.out(`Wrote ${path}`);
   return made;

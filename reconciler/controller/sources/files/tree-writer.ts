@@ -1,6 +1,7 @@
 // Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
 import { open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { syncFile } from '../../../../server/lib/durable-files.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 import { hasCode } from '../../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -11,15 +12,6 @@ import { Budget, type TreeLimits } from './limits.ts';
 const maxTarget = 4096;
 /** The file system writes these together. */
 const syncsAtOnce = 16;
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
 
 export class TreeWriter {
   readonly #dir: string;

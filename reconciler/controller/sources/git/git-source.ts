@@ -1,5 +1,5 @@
 // A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Checkout, type Source, type SourceChange, type SourceRevision, sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
@@ -17,7 +17,9 @@ import { pushChange } from './push-change.ts';
 import { writeTree } from './read-tree.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
 import { verifySignature } from './signatures.ts';
+import { replaceWhole } from '../../../../server/lib/durable-files.ts';
 import { ConcurrencyLimit } from '../../../../server/lib/shared/concurrency-limit.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** The last used commit, kept over restarts for `history: linear`. */
 interface LastCommit {
@@ -267,7 +269,6 @@ async function readUsed(file: string): Promise<LastCommit | undefined> {
 }
 
 async function writeUsed(file: string, used: LastCommit): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(`${file}.new`, JSON.stringify(used), { mode: 0o600, flush: true });
-  await rename(`${file}.new`, file);
+  await makeFolder(dirname(file), 0o700);
+  await replaceWhole(file, JSON.stringify(used), { isPrivate: true });
 }

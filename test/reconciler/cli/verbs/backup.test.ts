@@ -91,7 +91,7 @@ test('A failure gives the reason and the exit code, and leaves no partial file',
   writeFileSync(file, 'hello');
   await refused(['import', file], /unknown packing/);
   await ok(['create', c, 'b']);
-  await refused(['export', c, 'b', file], /Cannot write .*EEXIST/);
+  await refused(['export', c, 'b', file], /annot write .*: it already exists/);
   expect(readFileSync(file, 'utf8')).toBe('hello');
   await refused(['delete', c, 'other'], /was not found/);
 });

@@ -1,5 +1,5 @@
 // `gantry file` against the real daemon on the simulation: copies in both directions, and error messages.
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -131,7 +131,10 @@ describe('a malicious container', () => {
       const answer = answers[url.searchParams.get('path') ?? ''] ?? { type: 'file', body: 'evil' };
       response.setHeader('x-lxd-type', answer.type);
       response.setHeader('x-lxd-mode', '04777');
-      response.end(answer.body);
+      if (answer.type === 'file' && answer.body === 'half') {
+        response.setHeader('content-length', '8');
+        response.write(answer.body, () => response.destroy());
+      } else response.end(answer.body);
     });
     await new Promise<void>((resolve) => server.listen(socket(), resolve));
   });
@@ -160,6 +163,21 @@ describe('a malicious container', () => {
     answers = { '/': listing('x') };
     expect((await pull(join(here, 'lied2'))).code).toBe(1);
     expect(readFileSync(outside, 'utf8')).toBe('mine');
+  });
+
+  test('A pull that is cut off leaves the file that was there, and no part of a new one', async () => {
+    const cut = join(here, 'cut/rootfs');
+    mkdirSync(cut, { recursive: true });
+    writeFileSync(join(cut, 'x'), 'mine');
+    for (const name of ['x', 'new']) {
+      answers = { '/': listing(name), [`/${name}`]: { type: 'file', body: 'half' } };
+      const ran = await pull(join(here, 'cut'));
+      expect([ran.code, ran.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^Error: \/\w+ was cut off: other side closed\n$/),
+      ]);
+    }
+    expect([readdirSync(cut), readFileSync(join(cut, 'x'), 'utf8')]).toEqual([['x'], 'mine']);
   });
 
   test('A pull sets no setuid bit', async () => {

@@ -60,6 +60,13 @@ describe('gantry trust', () => {
       code: 7,
       stderr: expect.stringContaining('No address of the token answers'),
     });
+    const lone = join(dir, 'lone.key');
+    const missing = join(dir, 'none/c.crt');
+    expect(await cli(['trust', 'join', token, '--client-key', lone, '--client-cert', missing])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`cannot write ${missing}: there is no such file or folder`),
+    });
+    expect(existsSync(lone)).toBe(false);
     rmSync(join(dir, 'c.crt'));
     expect(await cli(['trust', 'join', token, ...pair()])).toMatchObject({
       code: 64,
