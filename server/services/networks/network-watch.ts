@@ -1,9 +1,10 @@
 // Brings the networks of this host up at the start of the daemon, and again those that did not come up, or lost their bridge or dnsmasq.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
+import { mapAtMost } from '../../lib/shared/concurrency-limit.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
+import type { Entry, Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkSpec } from './network-spec.ts';
@@ -14,6 +15,9 @@ export interface NetworkWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly network: Pick<NetworkDriver, 'up' | 'isServing'>;
   readonly hosts: Pick<NetworkHosts, 'refresh'>;
 }
+
+type Network = Pick<Entry<NetworkDocument>, 'name' | 'document'>;
+const atOnce = 8;
 
 export class NetworkWatch {
   readonly #deps: NetworkWatchDeps;
@@ -31,7 +35,21 @@ export class NetworkWatch {
 
   /** At daemon start. Logs a network that cannot come up, and continues with the others. */
   async upAll(): Promise<void> {
-    for (const { name, document } of this.#deps.records.networks.list()) await this.#up(name, document);
+    await this.#each(this.#deps.records.networks.list(), ({ name, document }) => this.#up(name, document));
+  }
+
+  /** Side by side, since a program that hangs delays its network for half a minute. Two networks may want one interface of the host: the first
+   *  gets it. */
+  async #each(networks: readonly Network[], work: (network: Network) => Promise<void>): Promise<void> {
+    const [bound, free]: [Network[], Network[]] = [[], []];
+    for (const network of networks) {
+      const taken = network.document.config['bridge.external_interfaces'] ?? '';
+      (taken === '' ? free : bound).push(network);
+    }
+    const inOrder = async (): Promise<void> => {
+      for (const network of bound) await work(network);
+    };
+    await Promise.all([inOrder(), mapAtMost(atOnce, free, work)]);
   }
 
   /** Each minute. */
