@@ -5,6 +5,8 @@ import type { Channel, Frame } from '../operations/channels.ts';
 
 /** Beyond this the peer is not read, or the sender waits. */
 const maxWaitingBytes = 256 * 1024;
+/** What a waiting frame costs beside its content: empty frames fill memory, too. */
+const frameBytes = 128;
 /** How long the peer may take to receive the rest before the connection closes. */
 const closeGraceMs = 30_000;
 
@@ -66,7 +68,7 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
   peer.on('message', (data: RawData, isBinary: boolean) => {
     const bytes = toBuffer(data);
     waiting.push({ kind: isBinary ? 'data' : 'text', bytes });
-    waitingBytes += bytes.length;
+    waitingBytes += bytes.length + frameBytes;
     if (waitingBytes > maxWaitingBytes) peer.pause();
     wake();
   });
@@ -83,7 +85,7 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
         for (;;) {
           const frame = waiting.shift();
           if (frame !== undefined) {
-            waitingBytes -= frame.bytes.length;
+            waitingBytes -= frame.bytes.length + frameBytes;
             if (peer.isPaused && waitingBytes <= maxWaitingBytes) peer.resume();
             return { done: false, value: frame };
           }
