@@ -7,6 +7,8 @@ import type { Channel, Frame } from '../operations/channels.ts';
 const maxWaitingBytes = 256 * 1024;
 /** What a waiting frame costs beside its content: empty frames fill memory, too. */
 const frameBytes = 128;
+/** How often a peer that is not read is pinged: only a failed write says that its connection has ended. Nobody waits for its answer. */
+const pingMs = 5_000;
 /** How long the peer may take to receive the rest before the connection closes. */
 const closeGraceMs = 30_000;
 
@@ -72,9 +74,13 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
     if (waitingBytes > maxWaitingBytes) peer.pause();
     wake();
   });
+  const pings = setInterval(() => {
+    if (peer.isPaused && peer.readyState === peer.OPEN && peer.bufferedAmount === 0) peer.ping();
+  }, pingMs).unref();
   // Once this side is done nobody reads frames any more; reading continues to notice the peer's end.
   const end = (): void => {
     isOver = true;
+    clearInterval(pings);
     wake();
   };
   peer.once('leaving', end);
