@@ -61,7 +61,8 @@ export interface SourceChange {
 
 /**
  * unreachable: try again later. denied: credentials. not-found: no such branch, tag, path, file. unverified: signature or digest. refused:
- * contents or history break a rule. limit: too large, too slow. conflict: somebody else pushed. unavailable: a program is missing here.
+ * contents or history break a rule. limit: too large, too slow. conflict: somebody else pushed. unavailable: a program or room on the disk
+ * is missing here.
  */
 export type SourceProblem =
   | 'unreachable'

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 
 /** How long a checkout stays after somebody asked for it, since its manifests may be read still. */
 const useMs = 600_000;
@@ -38,7 +39,7 @@ export class Checkouts {
       await rename(draft, this.#dirOf(revision));
     } catch (error) {
       await rm(draft, { recursive: true, force: true });
-      throw error;
+      throw fileError(`cannot write ${this.#folder}`, error);
     }
     return this.#dirOf(revision);
   }
@@ -54,6 +55,8 @@ export class Checkouts {
       const there = await this.find(revision);
       if (there === undefined) await rename(draft, this.#dirOf(revision));
       return { dir: this.#dirOf(revision), revision };
+    } catch (error) {
+      throw fileError(`cannot write ${this.#folder}`, error);
     } finally {
       await rm(draft, { recursive: true, force: true });
     }

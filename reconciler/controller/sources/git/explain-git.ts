@@ -7,6 +7,11 @@ type Meaning = readonly [sign: RegExp, problem: SourceProblem, say: string, isEn
 
 const meanings: readonly Meaning[] = [
   [
+    /^(?!.*remote).*(?:No space left on device|Disk quota exceeded|Read-only file system)/m,
+    'unavailable',
+    'cannot write {folder}: its disk is full, over its quota or read-only; make room there',
+  ],
+  [
     /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/,
     'denied',
     'the host key of the server is not among the known hosts; write it to the file of credentials.knownHostsFile',
@@ -67,6 +72,8 @@ interface GitMessageOptions {
   readonly secrets?: readonly string[];
   /** The user's own repository: remedies about gantry.yaml do not apply, and git's text is enough. */
   readonly isOwn?: boolean;
+  /** The first one holds the local copy. */
+  readonly folders?: readonly string[];
 }
 
 const damage =
@@ -77,7 +84,8 @@ const isNoRepository = /not a git repository \(or any/;
 const maxShown = 500;
 
 export function explainGit(verb: string, options: GitMessageOptions, stderr: string, code: number): SourceError {
-  const [sign, problem = 'unreachable', say = '', isEnoughHere] = meanings.find(([each]) => each.test(stderr)) ?? [];
+  const [sign, problem = 'unreachable', words = '', isEnoughHere] = meanings.find(([each]) => each.test(stderr)) ?? [];
+  const say = words.replace('{folder}', () => options.folders?.[0] ?? 'the local copy');
   const said = lastWords(stderr, options.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
   const isDamaged = (problem === 'unreachable' && damage.test(said)) || isNoRepository.test(said);

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { fileError, FileError } from '../../../../server/lib/shared/error-code.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import { SourceError, sourceErrors } from '../source.ts';
@@ -30,10 +31,13 @@ export async function keep(
       if (size > limits.bytes) throw tooLarge(what, limits);
       hash.update(chunk);
       // `write` may write a part only.
-      await handle.writeFile(chunk);
+      await handle.writeFile(chunk).catch((error: unknown) => {
+        throw fileError(`cannot write ${file}`, error);
+      });
     }
   } catch (error) {
-    if (error instanceof SourceError || (error as Error).name === 'AbortError') throw error;
+    if (error instanceof SourceError || error instanceof FileError || (error as Error).name === 'AbortError')
+      throw error;
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw new SourceError(isAbsent ? 'not-found' : 'unreachable', `${what} cannot be read: ${reasonOf(error)}`, {
       cause: error,

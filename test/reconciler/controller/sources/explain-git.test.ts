@@ -26,3 +26,14 @@ test('a folder that a commit lacks is not found, also where git names the object
   for (const said of ['fatal: Not a valid object name 1a2b:deploy', 'fatal: not a tree object'])
     expect(explainGit('ls-tree', { shown: 'x' }, `${said}\n`, 128).problem).toBe('not-found');
 });
+
+test('a full disk is named with its folder and is no damaged copy, which would be thrown away', () => {
+  const stderr = 'fatal: unable to write loose object file: No space left on device\nfatal: unpack-objects failed\n';
+  const full = explainGit('fetch', { shown: 'x', folders: ['/state/sources/shop'] }, stderr, 128);
+  expect(full).not.toBeInstanceOf(DamagedCopyError);
+  expect(full.message).toMatch(
+    /^x: cannot write \/state\/sources\/shop: its disk is full.*; make room there \(git fetch: /,
+  );
+  const there = explainGit('push', { shown: 'x' }, 'remote: fatal: write error: No space left on device\n', 128);
+  expect(there.message).not.toContain('cannot write');
+});

@@ -1,9 +1,10 @@
 // Files of sources on a disk that takes only a part of a write, or nothing: none is shorter than its source.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Checkouts } from '../../../../reconciler/controller/sources/files/checkouts.ts';
 import { defaultLimits } from '../../../../reconciler/controller/sources/files/limits.ts';
 import { TreeWriter } from '../../../../reconciler/controller/sources/files/tree-writer.ts';
 import { keep } from '../../../../reconciler/controller/sources/http/keep.ts';
@@ -54,6 +55,10 @@ test.skipIf(!isRoot)('a tree that finds no room for another file is not blamed f
     await writer.addFile('b.yaml', contents, false);
     await expect(writer.addFile('c.yaml', contents, false)).rejects.toThrow('ENOSPC');
     await expect(writer.addFolder('d')).rejects.toThrow(/folder .*\/d: no space is left/);
+    execFileSync('mount', ['-o', 'remount,nr_inodes=6,size=12k', disk]);
+    const full = `cannot write ${disk}: no space is left on this machine: free some, and repeat`;
+    const filled = new Checkouts(disk, []).make('r1', (dir) => writeFile(join(dir, 'a'), Buffer.alloc(9000)));
+    await expect(filled).rejects.toThrow(full);
   } finally {
     execFileSync('umount', [disk]);
   }
