@@ -9,6 +9,8 @@ export interface PlacementWish {
   readonly target: string;
   /** Any name of the architecture of its programs; undefined: any architecture. */
   readonly architecture?: string | undefined;
+  /** Members with this architecture are chosen before others. */
+  readonly preferred?: string | undefined;
   /** Why the member cannot have it, beyond the reasons for every container. */
   readonly objection: (member: Member) => string | undefined;
   /** How many containers are on their way to the member, not counted yet. */
@@ -26,7 +28,7 @@ export function placeContainer(members: readonly Member[], wish: PlacementWish):
   const [best] = judged
     .filter(({ reason }) => reason === undefined)
     .map(({ member }) => member)
-    .toSorted((a, b) => compare(a, b, wish.coming));
+    .toSorted((a, b) => isOther(a, wish) - isOther(b, wish) || compare(a, b, wish.coming));
   if (best !== undefined) return best;
   const reasons = judged.map(({ member, reason }) => `${member.name} ${reason ?? ''}`).join('; ');
   throw errors.badRequest(`No member of the cluster can take the container: ${reasons}`);
@@ -76,6 +78,11 @@ function reasonAgainst(member: Member, wish: PlacementWish, isChosen: boolean): 
 }
 
 const runs = (host: string, wanted: string): boolean => host === wanted || architecturesOfHost(host).includes(wanted);
+
+function isOther({ document }: Member, { preferred = '' }: PlacementWish): number {
+  const name = architectureName(preferred);
+  return Number(name !== undefined && !runs(document.architecture, name));
+}
 
 /** Members with enough memory first, then the fewest containers, then the member that was asked. */
 function compare(a: Member, b: Member, coming: PlacementWish['coming']): number {

@@ -1,4 +1,5 @@
 // The config keys of projects, as in LXD: what each accepts and its default. Pure.
+import { architectureRule } from '../image/architectures.ts';
 import { unknownName, type Problem } from '../problem.ts';
 import { idListRule } from './host-ids.ts';
 import * as is from '../text/value-checks.ts';
@@ -65,7 +66,11 @@ export const projectConfigKeys = {
     check: is.paddedInteger(0),
   },
   'images.compression_algorithm': text('Program that packs new images.'),
-  'images.default_architecture': text('Architecture of images when several fit.'),
+  'images.default_architecture': {
+    type: 'text',
+    doc: 'Architecture of the cluster members that take new containers, where any of them can.',
+    check: architectureRule,
+  },
   'images.remote_cache_expiry': {
     type: 'integer',
     doc: 'Days after which unused cached images are deleted.',

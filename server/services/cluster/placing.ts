@@ -51,6 +51,7 @@ export class Placing {
     const wish = {
       target: target === 'none' ? '' : target,
       architecture: need.architecture,
+      preferred: records.projects.get(caller.project)?.document.config['images.default_architecture'],
       objection: (member: Member) => this.#objection(member, need),
       coming: (member: Member) => this.#count(member),
     };

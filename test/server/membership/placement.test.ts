@@ -72,6 +72,14 @@ describe('the member that takes a new container', () => {
     expect(() => placed(all, { architecture: 's390x' })).toThrow('m1 has the architecture x86_64 and not s390x');
   });
 
+  test('has the preferred architecture, if any such member can take it', () => {
+    const all = [member('m1'), member('m2', { containers: 5, document: { architecture: 'aarch64' } })];
+    expect(placed(all, { preferred: 'arm64' })).toBe('m2');
+    expect(placed(all, { preferred: 'arm64', target: 'm1' })).toBe('m1');
+    expect(placed(all, { preferred: 'arm64', architecture: 'x86_64' })).toBe('m1');
+    expect(placed(all, { preferred: 's390x' })).toBe('m1');
+  });
+
   test('has what the container needs', () => {
     const all = [member('m1'), member('m2', { containers: 5 })];
     const objection = ({ name }: Member) => (name === 'm1' ? 'has no storage pool fast' : undefined);
