@@ -1,6 +1,6 @@
 // Endpoints of images and aliases (spec 4.8).
 import { endpointsOf, everyone } from './endpoint.ts';
-import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImagePost, ImagePut } from '../image/image.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageChange, ImagePost } from '../image/image.ts';
 import { RenamePost } from '../container/profile.ts';
 import { recursion } from './shared.ts';
 
@@ -26,12 +26,12 @@ export const imageEndpoints = [
   }),
   endpoint('images.put', 'PUT /1.0/images/:fingerprint', 'sync', 'Replace properties, public, auto_update.', {
     placedBy: 'first',
-    body: ImagePut,
+    body: ImageChange,
     etag: true,
   }),
   endpoint('images.patch', 'PATCH /1.0/images/:fingerprint', 'sync', 'Change properties, public, auto_update.', {
     placedBy: 'first',
-    body: ImagePut,
+    body: ImageChange,
     etag: true,
     extension: 'patch',
   }),

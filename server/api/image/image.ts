@@ -70,7 +70,14 @@ export const ImagePut = Type.Object({
   public: Type.Optional(Type.Boolean()),
   properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
 });
-export type ImagePut = Static<typeof ImagePut>;
+/** As ImagePost: manifests lack the expiry. */
+export const ImageChange = Type.Object({
+  ...ImagePut.properties,
+  expires_at: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], facts({ doc: 'Stays when absent, empty or the zero time.' })),
+  ),
+});
+export type ImageChange = Static<typeof ImageChange>;
 
 export const ImageAlias = Type.Object({
   name: Type.String(facts({ immutable: true })),

@@ -1,7 +1,7 @@
 // Images and their files: reads, changes and deletes them; add-image.ts adds. Fingerprints and prefixes are qualified names:
 // every lookup stays in the project of the given name.
 import { errors } from '../../api/errors.ts';
-import type { Image, ImagePut } from '../../api/image/image.ts';
+import type { Image, ImageChange } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { imageUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
@@ -13,6 +13,7 @@ import { isOfMember, type Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { mergeConfig, replaceConfig } from '../shared/patch.ts';
 import { ofProject, projectWith } from '../shared/project-scope.ts';
+import { sentImageExpiry } from '../shared/snapshot-names.ts';
 import { imageOfSource, imagesLike, inheritedLike, onlyImage, type NamedImage } from './find-image.ts';
 import { renderImage } from './render-image.ts';
 import { storedImage } from './image-files.ts';
@@ -153,21 +154,23 @@ export class ImageStore {
     });
   }
 
-  put(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
+  put(caller: Caller, prefix: string, body: ImageChange, ifMatch: string | undefined): Promise<void> {
     return this.#change(caller, prefix, ifMatch, (document) => ({
       ...document,
       public: body.public ?? false,
       autoUpdate: body.auto_update ?? false,
       properties: replaceConfig(body.properties),
+      expiresAt: sentImageExpiry(body.expires_at) ?? document.expiresAt,
     }));
   }
 
-  patch(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
+  patch(caller: Caller, prefix: string, body: ImageChange, ifMatch: string | undefined): Promise<void> {
     return this.#change(caller, prefix, ifMatch, (document) => ({
       ...document,
       public: body.public ?? document.public,
       autoUpdate: body.auto_update ?? document.autoUpdate,
       properties: mergeConfig(document.properties, body.properties),
+      expiresAt: sentImageExpiry(body.expires_at) ?? document.expiresAt,
     }));
   }
 

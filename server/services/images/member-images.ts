@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors, mustFind } from '../../api/errors.ts';
-import type { ImagePut } from '../../api/image/image.ts';
+import type { ImageChange } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -99,8 +99,13 @@ export class MemberImages {
 
   /** Makes the same change on the other members that have the image. One that cannot be asked lags until the next change. */
   async changeOthers(image: string, changed: ImageDocument): Promise<void> {
-    const { autoUpdate, properties } = changed;
-    const body: ImagePut = { public: changed.public, auto_update: autoUpdate, properties: { ...properties } };
+    const { autoUpdate, properties, expiresAt } = changed;
+    const body: ImageChange = {
+      public: changed.public,
+      auto_update: autoUpdate,
+      properties: { ...properties },
+      expires_at: expiresAt,
+    };
     for (const member of this.#others(image)) {
       await this.#deps.cluster.ask(member, 'PUT', pathOf(image), body).catch((error: unknown) => {
         const what = `The image ${plainName(image)} is not changed on the cluster member ${member.name}`;

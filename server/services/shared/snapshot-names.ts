@@ -49,6 +49,12 @@ export function sentExpiry(
   return at.getTime() <= Date.parse(never.expires) ? never.expires : withoutMillis(at);
 }
 
+/** Clients of LXD send the zero time for an image whose expiry they leave alone. Throws AppError. */
+export function sentImageExpiry(sent: string | null | undefined): string | undefined {
+  const expiry = sentExpiry(sent, 'image');
+  return expiry === never.expires ? undefined : expiry;
+}
+
 /** Throws AppError. Backups follow the rule of snapshots. */
 export function checkSnapshotName(name: string, kind = 'snapshot'): void {
   checkName(kind, name, snapshotName);

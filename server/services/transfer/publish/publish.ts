@@ -1,6 +1,5 @@
 // Publishes an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
 import { rm } from 'node:fs/promises';
-import { never } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import type { ImagePost } from '../../../api/image/image.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -16,7 +15,7 @@ import type { Caller } from '../../shared/caller.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import { containerUrl, qualifiedName } from '../../../api/project/project-names.ts';
-import { sentExpiry } from '../../shared/snapshot-names.ts';
+import { sentImageExpiry } from '../../shared/snapshot-names.ts';
 import { filesAt } from '../../storage/pools.ts';
 import { imageRoom } from '../../limits/image-room.ts';
 import type { Room } from '../../shared/room.ts';
@@ -51,7 +50,7 @@ export async function publishImage(
   const { container: name, snapshot } = readName(body.source);
   const container = qualifiedName(caller.project, name);
   findOrigin(deps, container, snapshot);
-  const expiry = sentExpiry(body.expires_at, 'image');
+  const expiry = sentImageExpiry(body.expires_at);
   const asked = body.compression_algorithm ?? '';
   const packer = await packerOf(
     asked === '' ? imageSetting(deps.records, caller.project, 'images.compression_algorithm') : asked,
@@ -87,8 +86,7 @@ export async function publishImage(
           public: body.public ?? false,
           properties: {},
           aliases,
-          // LXD clients send the zero time for no expiry.
-          ...(expiry === undefined || expiry === never.expires ? {} : { expiresAt: expiry }),
+          ...(expiry === undefined ? {} : { expiresAt: expiry }),
         };
         const stored = imageIn(deps.records, caller.project, fingerprint);
         return await deps.locks.run(imageLock(stored), () => storeImage(deps, caller, image, stored, signal));

@@ -327,6 +327,15 @@ describe('changing and deleting images', () => {
     expect((await daemon.call('PUT', path, { properties: { d: '4' }, auto_update: true })).status).toBe(200);
     expect(await get(fingerprint)).toMatchObject({ public: false, auto_update: true, properties: { d: '4' } });
     expect((await daemon.call('PUT', path, { properties: { d: 4 } })).status).toBe(400);
+    const expiry = async (method: string, expires: unknown): Promise<unknown> => {
+      const { status } = await daemon.call(method, path, { expires_at: expires });
+      return [status, (await get(fingerprint)).expires_at];
+    };
+    const [spring, fall] = ['2050-04-01T00:00:00Z', '2050-10-01T00:00:00Z'];
+    expect(await expiry('PUT', spring)).toEqual([200, spring]);
+    expect(await expiry('PUT', '0001-01-01T00:00:00Z')).toEqual([200, spring]);
+    expect(await expiry('PATCH', fall)).toEqual([200, fall]);
+    expect(await expiry('PATCH', 'soon')).toEqual([400, fall]);
     expect((await daemon.call('PUT', '/1.0/images/00ff', {})).status).toBe(404);
   });
 
