@@ -16,6 +16,8 @@ export interface TypeRow {
 }
 
 export interface ArgumentTable {
+  /** The nested arguments that every resource has; its row leaves them out. */
+  readonly common: Readonly<Record<string, object>>;
   readonly resources: Readonly<Record<string, TypeRow>>;
   readonly dataSources: Readonly<Record<string, TypeRow>>;
 }
@@ -23,7 +25,22 @@ export interface ArgumentTable {
 export function argumentTable<C>(provider: AnyProvider<C>): ArgumentTable {
   const rows = (types: readonly { readonly typeName: string; readonly attributes: Attributes }[]) =>
     Object.fromEntries(types.map(({ typeName, attributes }) => [typeName, rowOf(attributes)]));
-  return { resources: rows(provider.resources), dataSources: rows(provider.dataSources) };
+  const resources = Object.entries(rows(provider.resources));
+  const nested = resources.map(([, row]) => row.arguments['object'] as Readonly<Record<string, object>>);
+  const [first = {}, ...others] = nested;
+  const isCommon = (name: string): boolean =>
+    others.every((each) => JSON.stringify(each[name]) === JSON.stringify(first[name]));
+  const common = Object.fromEntries(Object.entries(first).filter(([name]) => isCommon(name)));
+  const own = resources.map(([name, row]) => {
+    const { object, ...others } = row.arguments;
+    const kept = Object.fromEntries(Object.entries(object ?? {}).filter(([part]) => !(part in common)));
+    return [name, { ...row, arguments: Object.keys(kept).length === 0 ? others : { ...others, object: kept } }];
+  });
+  return {
+    common,
+    resources: Object.fromEntries(own) as ArgumentTable['resources'],
+    dataSources: rows(provider.dataSources),
+  };
 }
 
 const isWritten = (attribute: Attribute<unknown>): boolean => {

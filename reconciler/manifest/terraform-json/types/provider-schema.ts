@@ -8,34 +8,23 @@ export interface TypeRow {
   readonly computed: string;
 }
 
+/** Objects that every resource takes. */
+export const common: NamesByShape['object'] = { timeouts: { text: 'create read update delete' } };
+
 export const resources: Readonly<Record<string, TypeRow>> = {
   gantry_certificate: {
-    arguments: {
-      text: 'name certificate type remote',
-      bool: 'restricted',
-      texts: 'projects',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'name certificate type remote', bool: 'restricted', texts: 'projects' },
     filled: 'restricted type',
     computed: 'fingerprint',
   },
   gantry_cluster_member: {
-    arguments: { text: 'name remote', bool: 'force', object: { timeouts: { text: 'create read update delete' } } },
+    arguments: { text: 'name remote', bool: 'force' },
     filled: 'force',
     computed: 'database status url',
   },
   gantry_container: {
     arguments: {
       text: 'name description architecture instance_type target remote project',
-      object: {
-        source: {
-          text: 'type alias fingerprint server protocol certificate mode source snapshot file',
-          bool: 'container_only allow_host_access',
-          computed: 'sha256',
-        },
-        snapshots: { text: 'schedule pattern expiry', bool: 'stopped' },
-        timeouts: { text: 'create read update delete' },
-      },
       texts: 'profiles',
       bool: 'ephemeral running allow_restart',
       map: 'config config_wo',
@@ -53,6 +42,14 @@ export const resources: Readonly<Record<string, TypeRow>> = {
           computed: 'exit_code stdout stderr',
         },
       },
+      object: {
+        source: {
+          text: 'type alias fingerprint server protocol certificate mode source snapshot file',
+          bool: 'container_only allow_host_access',
+          computed: 'sha256',
+        },
+        snapshots: { text: 'schedule pattern expiry', bool: 'stopped' },
+      },
     },
     filled:
       'allow_restart architecture config description devices ephemeral profiles running source stop_timeout target',
@@ -60,11 +57,7 @@ export const resources: Readonly<Record<string, TypeRow>> = {
       'created_at expanded_config expanded_devices interfaces ipv4_address ipv6_address location mac_address restart_pending status',
   },
   gantry_container_device: {
-    arguments: {
-      text: 'container name type remote project',
-      map: 'properties',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'container name type remote project', map: 'properties' },
     filled: 'properties',
     computed: 'noted',
   },
@@ -75,7 +68,6 @@ export const resources: Readonly<Record<string, TypeRow>> = {
       map: 'environment environment_wo triggers',
       number: 'environment_wo_version user group',
       bool: 'fail_on_error record_output',
-      object: { timeouts: { text: 'create read update delete' } },
     },
     filled: 'fail_on_error group timeout user',
     computed: 'exit_code stderr stdout',
@@ -84,31 +76,26 @@ export const resources: Readonly<Record<string, TypeRow>> = {
     arguments: {
       text: 'container path type content source content_wo target mode remote project',
       number: 'content_wo_version uid gid',
-      object: { timeouts: { text: 'create read update delete' } },
     },
     filled: 'gid mode type uid',
     computed: 'sha256',
   },
   gantry_image: {
     arguments: {
+      map: 'properties',
+      bool: 'public auto_update copy_aliases',
+      text: 'remote project',
       object: {
         source: {
           text: 'type file metadata url server protocol certificate alias fingerprint architecture container snapshot',
         },
-        timeouts: { text: 'create read update delete' },
       },
-      map: 'properties',
-      bool: 'public auto_update copy_aliases',
-      text: 'remote project',
     },
     filled: 'auto_update copy_aliases properties public',
     computed: 'architecture created_at fingerprint size_bytes',
   },
   gantry_image_alias: {
-    arguments: {
-      text: 'name description target remote project',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'name description target remote project' },
     filled: 'description',
     computed: '',
   },
@@ -117,7 +104,6 @@ export const resources: Readonly<Record<string, TypeRow>> = {
       text: 'name description type remote project',
       map: 'config',
       each: { member_overrides: { map: 'config' } },
-      object: { timeouts: { text: 'create read update delete' } },
     },
     filled: 'config description type',
     computed: 'effective_config ipv4_address ipv6_address locations',
@@ -134,57 +120,32 @@ export const resources: Readonly<Record<string, TypeRow>> = {
         },
       },
       map: 'config',
-      object: { timeouts: { text: 'create read update delete' } },
     },
     filled: 'config description egress ingress',
     computed: '',
   },
   gantry_profile: {
-    arguments: {
-      text: 'name description remote project',
-      map: 'config',
-      maps: 'devices',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'name description remote project', map: 'config', maps: 'devices' },
     filled: 'config description devices',
     computed: '',
   },
   gantry_project: {
-    arguments: {
-      text: 'name description remote',
-      map: 'config',
-      bool: 'force_destroy',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'name description remote', map: 'config', bool: 'force_destroy' },
     filled: 'config description force_destroy',
     computed: 'effective_config',
   },
   gantry_server_config: {
-    arguments: {
-      map: 'config',
-      text: 'trust_password remote',
-      number: 'trust_password_version',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { map: 'config', text: 'trust_password remote', number: 'trust_password_version' },
     filled: '',
     computed: 'name',
   },
   gantry_snapshot: {
-    arguments: {
-      text: 'container name expires_at remote project',
-      bool: 'stateful',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'container name expires_at remote project', bool: 'stateful' },
     filled: 'expires_at stateful',
     computed: 'created_at',
   },
   gantry_storage_pool: {
-    arguments: {
-      text: 'name description driver remote',
-      map: 'config',
-      each: { member_overrides: { map: 'config' } },
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'name description driver remote', map: 'config', each: { member_overrides: { map: 'config' } } },
     filled: 'config description',
     computed: 'effective_config locations',
   },
@@ -192,16 +153,13 @@ export const resources: Readonly<Record<string, TypeRow>> = {
     arguments: {
       text: 'pool name description target remote project',
       map: 'config',
-      object: { source: { text: 'pool name project' }, timeouts: { text: 'create read update delete' } },
+      object: { source: { text: 'pool name project' } },
     },
     filled: 'config description target',
     computed: 'effective_config location',
   },
   gantry_volume_snapshot: {
-    arguments: {
-      text: 'pool volume name target description expires_at remote project',
-      object: { timeouts: { text: 'create read update delete' } },
-    },
+    arguments: { text: 'pool volume name target description expires_at remote project' },
     filled: 'description expires_at',
     computed: '',
   },

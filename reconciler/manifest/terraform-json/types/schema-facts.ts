@@ -2,7 +2,7 @@
 import { membersOf, wordsOf } from '../evaluation/argument-shapes.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
 import { unknown, type Value } from '../expression/values.ts';
-import { dataSources, resources, type TypeRow } from './provider-schema.ts';
+import { common, dataSources, resources, type TypeRow } from './provider-schema.ts';
 
 type Facts = Required<Pick<ReferableType, 'arguments' | 'shapes' | 'filled' | 'computed'>>;
 
@@ -23,7 +23,8 @@ const none: TypeRow = { arguments: {}, filled: '', computed: '' };
 
 /** A reference to the id of a resource is one to its name. */
 export function resourceFacts(typeName: string): Facts {
-  const facts = factsOf(resources[typeName] ?? none);
+  const { arguments: own, ...row } = resources[typeName] ?? none;
+  const facts = factsOf({ ...row, arguments: { ...own, object: { ...own.object, ...common } } });
   return { ...facts, computed: { id: ownName, ...facts.computed } };
 }
 

@@ -8,7 +8,11 @@ import { argumentTable, type ArgumentTable } from '../../../support/terraform/ar
 import { loadedDocuments, loadJson } from '../../../support/terraform/terraform-json.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
-import { dataSources, resources } from '../../../../reconciler/manifest/terraform-json/types/provider-schema.ts';
+import {
+  common,
+  dataSources,
+  resources,
+} from '../../../../reconciler/manifest/terraform-json/types/provider-schema.ts';
 import { dataTypeNames } from '../../../../reconciler/manifest/terraform-json/types/schema-facts.ts';
 import { pointerOf } from '../../../../reconciler/manifest/terraform-json/problem.ts';
 
@@ -287,7 +291,7 @@ describe('our own types', () => {
 
   test('accept the arguments of the schema of the provider, and show its computed values (UPDATE=1 and npm run format rewrite the table)', () => {
     if (process.env['UPDATE'] === '1') writeFileSync(tablePath, tableText(table));
-    else expect({ resources, dataSources }).toEqual(table);
+    else expect({ common, resources, dataSources }).toEqual(table);
   });
 
   test('cover all types of the provider, evaluated or refused by name', () => {
@@ -312,6 +316,9 @@ export interface TypeRow {
   readonly filled: string;
   readonly computed: string;
 }
+
+/** Objects that every resource takes. */
+export const common: NamesByShape['object'] = ${JSON.stringify(table.common)};
 
 export const resources: Readonly<Record<string, TypeRow>> = ${JSON.stringify(table.resources)};
 
