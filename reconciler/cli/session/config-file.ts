@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commandError } from '../errors/usage-error.ts';
+import { inTurn } from '../output/folder-lock.ts';
 import { fileError } from '../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { replaceWhole } from '../../../server/lib/durable-files.ts';
@@ -31,6 +32,9 @@ export async function readConfig<T>(
     throw commandError(`${file} is not ${what} (${reason}): mend or delete it`, error);
   }
 }
+
+/** Reads and writes that other processes do not come between. */
+export const changing = <T>(env: Env, work: () => Promise<T>): Promise<T> => inTurn(dirname(pathOf(env, '-')), work);
 
 export async function writeConfig(env: Env, name: string, value: object): Promise<void> {
   const file = pathOf(env, name);

@@ -1,7 +1,7 @@
 // Contexts: named servers with their connection settings, and the one that commands use when no flag or variable names a server.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { usageError, commandError } from '../errors/usage-error.ts';
-import { readConfig, writeConfig, type Env } from './config-file.ts';
+import { changing, readConfig, writeConfig, type Env } from './config-file.ts';
 import type { ConnectOptions } from './host.ts';
 
 const members = ['clientCert', 'clientKey', 'serverCert', 'project'] as const;
@@ -34,10 +34,14 @@ function contextOf(name: string, value: unknown): ServerContext {
   return { host: read['host'], ...(Object.fromEntries(more) as Omit<ServerContext, 'host'>) };
 }
 
-export const writeContexts = (env: Env, { current, contexts }: Contexts): Promise<void> =>
-  writeConfig(env, file, {
-    ...(current === undefined ? {} : { current }),
-    contexts: Object.fromEntries([...contexts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+/** `change` throws to change nothing. */
+export const changeContexts = (env: Env, change: (all: Contexts) => Contexts): Promise<void> =>
+  changing(env, async () => {
+    const { current, contexts } = change(await readContexts(env));
+    await writeConfig(env, file, {
+      ...(current === undefined ? {} : { current }),
+      contexts: Object.fromEntries([...contexts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    });
   });
 
 export function neededContext({ contexts }: Contexts, name: string): ServerContext {

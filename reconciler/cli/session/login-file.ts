@@ -2,6 +2,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { inTurn } from '../output/folder-lock.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { replaceWhole } from '../../../server/lib/durable-files.ts';
 
@@ -39,6 +40,9 @@ export async function writeLogin(env: Env, login: Login): Promise<void> {
   await makeFolder(folderOf(env), 0o700);
   await replaceWhole(fileOf(env, login.host), `${JSON.stringify(login, null, 2)}\n`, { isPrivate: true });
 }
+
+/** Runs `work` while no other process renews a login. */
+export const whileAlone = <T>(env: Env, work: () => Promise<T>): Promise<T> => inTurn(folderOf(env), work);
 
 export const removeLogin = (env: Env, host: string): Promise<void> => rm(fileOf(env, host), { force: true });
 

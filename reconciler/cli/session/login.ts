@@ -3,7 +3,8 @@ import type { BearerSource } from '../../../server/client/transport/transport.ts
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, commandError } from '../errors/usage-error.ts';
-import { readLogin, writeLogin, type Login } from './login-file.ts';
+import { FileError } from '../../../server/lib/shared/error-code.ts';
+import { readLogin, whileAlone, writeLogin, type Login } from './login-file.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -68,12 +69,13 @@ export function bearerOf(login: Login, env: Env, nowMs: () => number): BearerSou
   let current = login;
   let renewing: Promise<void> | undefined;
   const isGood = ({ expires_at: endMs }: Login): boolean => nowMs() < endMs - marginMs;
-  const renewed = async (): Promise<void> => {
-    // Another command may have renewed it.
-    const stored = await readLogin(env, login.host);
-    if (stored !== undefined && isGood(stored)) current = stored;
-    else current = await renew(stored ?? current, env, nowMs());
-  };
+  // Many issuers take a token for a renewal once only.
+  const renewed = (): Promise<void> =>
+    whileAlone(env, async () => {
+      const stored = await readLogin(env, login.host);
+      if (stored !== undefined && isGood(stored)) current = stored;
+      else current = await renew(stored ?? current, env, nowMs());
+    });
   return {
     current: () => current.access_token,
     fresh: async () => {
@@ -95,6 +97,7 @@ async function renew(login: Login, env: Env, nowMs: number): Promise<Login> {
     await writeLogin(env, whole);
     return whole;
   } catch (error) {
+    if (error instanceof FileError) throw error;
     const why = errorCodeOf(error);
     throw new CliError(
       `The login at ${host} cannot be renewed at ${issuer} (${why}); ${again}`,

@@ -1,7 +1,7 @@
 // Image servers by short names: the built-in ones, and the user's own from a file in the configuration directory.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { usageError } from '../errors/usage-error.ts';
-import { readConfig, writeConfig, type Env } from './config-file.ts';
+import { changing, readConfig, writeConfig, type Env } from './config-file.ts';
 
 export const remoteProtocols = ['simplestreams', 'svc', 'lxd'] as const;
 
@@ -47,10 +47,12 @@ function remoteOf(value: unknown): Remote {
 
 /** Undefined removes it. The file is replaced as a whole. */
 export async function writeRemote(env: Env, name: string, remote: Remote | undefined): Promise<void> {
-  const own = new Map(await ownRemotes(env));
-  if (remote === undefined) own.delete(name);
-  else own.set(name, remote);
-  await writeConfig(env, file, Object.fromEntries(own));
+  await changing(env, async () => {
+    const own = new Map(await ownRemotes(env));
+    if (remote === undefined) own.delete(name);
+    else own.set(name, remote);
+    await writeConfig(env, file, Object.fromEntries(own));
+  });
 }
 
 export interface ImageWord {

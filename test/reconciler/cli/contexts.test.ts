@@ -1,6 +1,6 @@
 // Contexts: named servers, and what overrides the one in use.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chosenServer, serverOptions } from '../../../reconciler/cli/session/contexts.ts';
 import { cli } from '../../support/cli/io.ts';
@@ -127,4 +127,15 @@ test('a configuration folder that cannot be made or written is named, with the r
   symlinkSync('nowhere', join(env.HOME, 'gantry'));
   const why = `cannot make the folder ${env.HOME}/gantry: it already exists`;
   expect(await run('context', 'add', 'lab', 'https://a:8443')).toMatchObject({ code: 1, stderr: `Error: ${why}\n` });
+});
+
+test('contexts and remotes that are added at once are all there', async () => {
+  const { run, file } = own();
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  await Promise.all(names.map((name) => run('context', 'add', name, 'https://a:8443')));
+  const { contexts } = JSON.parse(readFileSync(file, 'utf8')) as { contexts: object };
+  expect(Object.keys(contexts)).toEqual(names);
+  await Promise.all(names.map((name) => run('remote', 'add', name, 'https://a:8443')));
+  const remotes = JSON.parse(readFileSync(join(dirname(file), 'remotes.json'), 'utf8')) as object;
+  expect(Object.keys(remotes).sort()).toEqual(names);
 });

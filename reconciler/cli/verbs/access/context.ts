@@ -4,7 +4,7 @@ import { usageError } from '../../errors/usage-error.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import type { Run, RunOf } from '../../session/context.ts';
-import { neededContext, readContexts, writeContexts, type ServerContext } from '../../session/contexts.ts';
+import { neededContext, readContexts, changeContexts, type ServerContext } from '../../session/contexts.ts';
 import type { contextAdd } from './access-verbs.ts';
 
 /** The daemon of this machine. */
@@ -20,7 +20,6 @@ export const addContext: RunOf<typeof contextAdd> = async (context, [name = '', 
   const { clientCert, clientKey, serverCert, project } = context.options;
   if ((clientCert === undefined) !== (clientKey === undefined))
     throw usageError('--client-cert and --client-key must be given together');
-  const all = await readContexts(context.io.env);
   const added = {
     host,
     ...(clientCert === undefined || clientKey === undefined
@@ -29,7 +28,10 @@ export const addContext: RunOf<typeof contextAdd> = async (context, [name = '', 
     ...(serverCert === undefined ? {} : { serverCert: fileOrFingerprint(serverCert) }),
     ...(project === undefined ? {} : { project }),
   };
-  await writeContexts(context.io.env, { ...all, contexts: new Map([...all.contexts, [name, added]]) });
+  await changeContexts(context.io.env, ({ contexts, ...rest }) => ({
+    ...rest,
+    contexts: new Map([...contexts, [name, added]]),
+  }));
   context.out(name);
 };
 
@@ -37,9 +39,11 @@ const fileOrFingerprint = (text: string): string =>
   isAbsolute(text) || /^[0-9a-f]{64}$/i.test(text) ? text : resolve(text);
 
 export const takeContext: Run = async (context, [name = '']) => {
-  const all = await readContexts(context.io.env);
-  const host = name === local ? 'the daemon of this machine' : neededContext(all, name).host;
-  await writeContexts(context.io.env, { contexts: all.contexts, ...(name === local ? {} : { current: name }) });
+  let host = 'the daemon of this machine';
+  await changeContexts(context.io.env, (all) => {
+    if (name !== local) ({ host } = neededContext(all, name));
+    return { contexts: all.contexts, ...(name === local ? {} : { current: name }) };
+  });
   context.out(`${name}: ${host}`);
   const first = ['GANTRY_HOST', 'GANTRY_SOCKET'].find((variable) => (context.io.env[variable] ?? '') !== '');
   if (first !== undefined)
@@ -61,11 +65,14 @@ export const listContexts: Run = async (context) => {
 export const removeContext: Run = async (context, [name = '']) => {
   if (name === local)
     throw usageError(`${local} is the daemon of this machine, and always there: gantry context use NAME uses another`);
-  const all = await readContexts(context.io.env);
-  neededContext(all, name);
-  const contexts = new Map([...all.contexts].filter(([each]) => each !== name));
-  const { current } = all;
-  await writeContexts(context.io.env, { contexts, ...(current === undefined || current === name ? {} : { current }) });
-  if (current === name) context.note(`${name} was in use: commands go to the daemon of this machine now`);
+  let wasInUse = false;
+  await changeContexts(context.io.env, (all) => {
+    neededContext(all, name);
+    const { current, contexts } = all;
+    wasInUse = current === name;
+    const rest = new Map([...contexts].filter(([each]) => each !== name));
+    return { contexts: rest, ...(current === undefined || wasInUse ? {} : { current }) };
+  });
+  if (wasInUse) context.note(`${name} was in use: commands go to the daemon of this machine now`);
   context.out(name);
 };

@@ -15,7 +15,7 @@ import type { ConnectOptions } from '../../session/host.ts';
 import { exportHost } from '../objects/export.ts';
 import { carry, type Carrier } from './carry-moves.ts';
 import { decideMoves } from './decide-moves.ts';
-import { withFolder } from './folder-lock.ts';
+import { withFolder } from '../../output/folder-lock.ts';
 import type { Difference, Move, MovePlan } from './moves.ts';
 import type { MigrateOptions } from './moving-verbs.ts';
 import { openProgress, type Progress } from './progress-file.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lockName, withFolder } from '../../../../reconciler/cli/verbs/moving/folder-lock.ts';
+import { lockName, withFolder } from '../../../../reconciler/cli/output/folder-lock.ts';
 import { cli } from '../../../support/cli/io.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 

@@ -93,6 +93,13 @@ describe('gantry login', () => {
     });
   });
 
+  test('is renewed once by commands that run at once, since the issuer takes a token for it only once', async () => {
+    issuer.lifeS = 20;
+    await logIn();
+    const runs = await Promise.all([1, 2, 3, 4].map(() => run('get', 'profiles')));
+    expect(runs.map(({ stderr }) => stderr)).toEqual(['', '', '', '']);
+  });
+
   test('reports an untrusted user, a refusal by the user, and a server without an issuer', async () => {
     issuer.claims = { groups: ['others'] };
     expect((await logIn()).stderr).toContain('does not trust this user');
