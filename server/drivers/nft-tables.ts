@@ -13,37 +13,43 @@ export type Table = string;
 export interface Nft {
   /** Applies all of the rules or none. Throws an Error with the reason. */
   apply(rules: string, signal?: AbortSignal): Promise<void>;
-  /** Tables of the families of this daemon's, with the number of their rules. */
-  list(): Promise<ReadonlyMap<Table, number>>;
+  /** Tables of the families of this daemon's, with the number of their rules; for those of `withElements` also of elements of their sets and maps. */
+  list(withElements?: readonly Table[]): Promise<ReadonlyMap<Table, number>>;
 }
 
 /** Rules that remove the tables, whether or not they are there: adding first makes the deletion valid. */
 export const removal = (tables: readonly Table[]): string =>
   tables.map((table) => `add table ${table}\ndelete table ${table}\n`).join('');
 
-/** How many rules each table has by such a text: commands as this daemon writes them, or a list of nft. Pure. */
+/** How many rules and elements each table has by such a text: commands as this daemon writes them, or a list of nft. Pure. */
 export function countRules(text: string): ReadonlyMap<Table, number> {
   const tables = new Map<Table, Map<string, number>>();
-  const add = (table: Table, chain: string): void => {
+  const add = (table: Table, chain: string, count = 1): void => {
     const chains = tables.get(table) ?? tables.set(table, new Map()).get(table);
-    chains?.set(chain, (chains.get(chain) ?? 0) + 1);
+    chains?.set(chain, (chains.get(chain) ?? 0) + count);
   };
   let [inTable, inChain] = ['', ''];
   for (const line of text.split('\n')) {
     const command = /^(add rule|flush chain|delete chain) (\S+ \S+) (\S+)/.exec(line);
+    const element = /^(add|delete) element (\S+ \S+) /.exec(line);
     const table = /^table (\S+ \S+) \{$/.exec(line)?.[1];
     const block = /^\s+(\S+) (\S+) \{$/.exec(line);
     if (command !== null) {
       const [, verb, of = '', chain = ''] = command;
       if (verb === 'add rule') add(of, chain);
       else tables.get(of)?.delete(chain);
-    } else if (table !== undefined) tables.set((inTable = table), new Map());
+    } else if (element !== null) add(element[2] ?? '', elements, element[1] === 'add' ? 1 : -1);
+    else if (table !== undefined) tables.set((inTable = table), new Map());
     else if (block !== null) inChain = block[1] === 'chain' ? (block[2] ?? '') : '';
     else if (/^\s*\}$/.test(line)) inChain = '';
+    else if (inChain === '' && inTable !== '') add(inTable, elements, line.match(/"[^"]+"/g)?.length ?? 0);
     else if (inChain !== '' && /^\s+(?!type )\S/.test(line)) add(inTable, inChain);
   }
   return new Map([...tables].map(([table, chains]) => [table, [...chains.values()].reduce((a, b) => a + b, 0)]));
 }
+
+/** No chain has such a name. */
+const elements = '';
 
 /** How long a change waits for those before it. Each may take the time that a hanging nft is given. */
 const longestWaitMs = 60_000;
@@ -130,8 +136,11 @@ export class NftTables {
   }
 
   async #look(): Promise<void> {
-    const wanted = countRules([...new Set(this.#kept.values())].map((whole) => whole()).join(''));
-    const there = await this.#nft.list();
+    const texts = [...new Set(this.#kept.values())].map((whole) => whole()).join('');
+    const wanted = countRules(texts);
+    const there = await this.#nft.list(
+      [...this.#kept.keys()].filter((table) => texts.includes(`add element ${table} `)),
+    );
     const isWhole = (table: Table): boolean => (there.get(table) ?? -1) >= (wanted.get(table) ?? 0);
     const missing = [...this.#kept].filter(([table]) => !isWhole(table) || this.#unset.has(table));
     for (const whole of new Set(missing.map(([, text]) => text))) {
@@ -163,9 +172,13 @@ const hostNft: Nft = {
   async apply(rules, signal) {
     await nft(['-f', '-'], rules, signal);
   },
-  async list() {
+  /** Terse: sets of others may have very many elements. */
+  async list(withElements = []) {
     const { stdout } = await nft(['-t', 'list ruleset inet; list ruleset bridge'], '');
-    return countRules(stdout);
+    const there = countRules(stdout);
+    const whole = withElements.filter((table) => there.has(table)).map((table) => `list table ${table}`);
+    if (whole.length === 0) return there;
+    return new Map([...there, ...countRules((await nft([whole.join('; ')], '')).stdout)]);
   },
 };
 

@@ -75,7 +75,7 @@ test('a sweep removes tables of an earlier daemon by their prefix, but those tha
   expect([...there].toSorted()).toEqual(['inet gantry_x_1', 'inet gantry_y_1']);
 });
 
-test('rules are counted in the commands of a change, in a whole table, and in a list of nft', () => {
+test('rules and elements are counted in the commands of a change, in a whole table, and in a list of nft', () => {
   const commands = [
     'bridge a entering iifname vmap @ports',
     'bridge a nic drop',
@@ -87,6 +87,9 @@ test('rules are counted in the commands of a change, in a whole table, and in a 
     'flush chain bridge a entering',
     'add rule bridge a entering drop',
     'delete chain bridge a old',
+    'add element bridge a ports { "x" : jump nic }',
+    'delete element bridge a ports { "x" : jump nic }',
+    'add element bridge a ports { "x" : jump nic }',
     'table inet b {',
     '  chain in {',
     '    type filter hook input priority 0; policy accept;',
@@ -95,13 +98,13 @@ test('rules are counted in the commands of a change, in a whole table, and in a 
     '}',
   ];
   const list =
-    'table inet b {\n\tset s {\n\t\ttype ifname\n\t}\n\n\tchain in {\n\t\ttype filter hook input priority filter; policy accept;\n\t\tdrop\n\t}\n}\ntable inet c {\n}\n';
+    'table inet b {\n\tset s {\n\t\ttype ifname\n\t\telements = { "x",\n\t\t\t     "y" : jump nic }\n\t}\n\n\tchain in {\n\t\ttype filter hook input priority filter; policy accept;\n\t\tdrop\n\t}\n}\ntable inet c {\n}\n';
   expect([...countRules(written.join('\n'))]).toEqual([
-    ['bridge a', 3],
+    ['bridge a', 4],
     ['inet b', 1],
   ]);
   expect([...countRules(list)]).toEqual([
-    ['inet b', 1],
+    ['inet b', 3],
     ['inet c', 0],
   ]);
 });
