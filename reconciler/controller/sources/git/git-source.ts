@@ -1,7 +1,14 @@
 // A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Checkout, type Source, type SourceChange, type SourceRevision, sourceErrors } from '../source.ts';
+import {
+  type Checkout,
+  type Source,
+  type SourceChange,
+  SourceError,
+  type SourceRevision,
+  sourceErrors,
+} from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { Checkouts } from '../files/checkouts.ts';
 import { folderPath } from '../files/entry-path.ts';
@@ -52,6 +59,8 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
   const isLinear = settings.history === 'linear';
   const rule = JSON.stringify([wanted.by, wanted.value]);
   let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
+  /** The newest object, when it is larger than the limits: each look would fetch as many bytes again. */
+  let tooLarge: { readonly object: string; readonly error: SourceError } | undefined;
 
   /** Reads credentials for each action, since they may be renewed at any time. */
   const open = async (): Promise<Repository> => {
@@ -114,7 +123,12 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
           (await checkouts.find(last.revision.revision)) !== undefined
         )
           return last.revision;
-        const fetched = await opened.mirror.fetch(chosen, limited);
+        if (tooLarge?.object === chosen.object) throw tooLarge.error;
+        const fetched = await opened.mirror.fetch(chosen, limited).catch((error: unknown) => {
+          if (error instanceof SourceError && error.problem === 'limit' && !limited.aborted)
+            tooLarge = { object: chosen.object, error };
+          throw error;
+        });
         const used = await readUsed(usedFile);
         const now: LastCommit = { commit: fetched.commit, ref: chosen.ref, url: url.url, rule };
         if (isLinear && used !== undefined) await refuseRewritten(opened.mirror, used, now, limited);

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { DamagedCopyError, SourceError, sourceErrors } from '../source.ts';
-import { tooLarge, type TreeLimits } from '../files/limits.ts';
+import type { TreeLimits } from '../files/limits.ts';
 import type { GitReference, ReferenceRule, readListing } from './choose-reference.ts';
 import { readListing as parseListing } from './choose-reference.ts';
 import type { GitAnswer, GitCall, GitProgram } from './git-program.ts';
@@ -149,7 +149,11 @@ export class Mirror {
     await this.#open(signal);
     const quiet = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
     const watch = async (): Promise<void> => {
-      if ((await sizeOf(this.dir)) > this.#limits.bytes) throw tooLarge(`${this.#url.shown} at ${shown}`, this.#limits);
+      const { bytes } = this.#limits;
+      if ((await sizeOf(this.dir)) > bytes)
+        throw sourceErrors.limit(
+          `${this.#url.shown} at ${shown} holds more than ${bytes} bytes; raise limits.size, or move large files out of the repository: git fetches a commit whole, whatever path says`,
+        );
     };
     const args = ['fetch', ...quiet, ...flags, '--', this.#url.url, what];
     try {

@@ -1,9 +1,9 @@
 // The mirror of a git source: damage, leftovers of killed programs and of full disks.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { gitEnvironment } from '../../../../reconciler/controller/sources/git/environment.ts';
 import { createGitProgram } from '../../../../reconciler/controller/sources/git/git-program.ts';
@@ -27,10 +27,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function source(more: { readonly gitProgram?: string } = {}): Source {
+function source(more: { readonly gitProgram?: string } = {}, limits = {}): Source {
   const absolute = (path: string) => join(folder, path);
   const context = { stateDir: join(folder, 'state'), absolute, now: () => '2026-01-01T00:00:00Z', ...more };
-  return openSource({ name: 'site', git: { url: `${server.url}/site.git` } }, context);
+  return openSource({ name: 'site', git: { url: `${server.url}/site.git`, limits } }, context);
 }
 
 test('a mirror with a lock of a killed process heals itself', async () => {
@@ -80,6 +80,20 @@ test('a fetch that ends early leaves no partial objects, which would keep a disk
   expect(left.filter((path) => String(path).includes('tmp_'))).toEqual([]);
   writeFileSync(room, 'unlimited');
   expect((await site.check()).revision).toBe(next);
+});
+
+test('a commit that is too large is fetched once, and the next smaller one is used', async () => {
+  const log = join(folder, 'state/sources/site/log');
+  mkdirSync(dirname(log), { recursive: true });
+  const gitProgram = join(folder, 'git');
+  writeFileSync(gitProgram, `#!/bin/sh\necho "$*" >>${log}\nexec git "$@"\n`, { mode: 0o755 });
+  const fetches = () => readFileSync(log, 'utf8').match(/ fetch /g)?.length;
+  const small = source({ gitProgram }, { size: 1_000_000 });
+  repository.commit({ 'noise.bin': randomBytes(2_000_000).toString('base64') });
+  for (let look = 0; look < 3; look += 1) await expect(small.check()).rejects.toThrow('git fetches a commit whole');
+  expect(fetches()).toBe(1);
+  const next = repository.commit({ 'noise.bin': 'gone' });
+  expect((await small.check()).revision).toBe(next);
 });
 
 test('a damaged mirror inside another repository leaves that one alone', async () => {
