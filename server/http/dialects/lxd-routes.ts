@@ -151,12 +151,20 @@ const lxdContainerName: NameRule = (name) => {
 /** An existing container with such a name, from before or from Gantry's own clients, can be updated. */
 function createWithName(create: RouteHandler): RouteHandler {
   return (context) => {
-    const { name, source } = (context.body ?? {}) as { readonly name?: unknown; readonly source?: unknown };
+    const { name, source, type } = (context.body ?? {}) as Readonly<Record<'name' | 'source' | 'type', unknown>>;
+    refuseMachines(type ?? '');
     const ofUpload = context.request.headers['x-lxd-name'];
     const isRefresh = (source as { readonly refresh?: unknown } | undefined)?.refresh === true;
     if (!isRefresh) refuseName(name ?? ofUpload);
     return create(context);
   };
+}
+
+/** A client that asks for a virtual machine must not get a container. */
+function refuseMachines(type: unknown): void {
+  if (type === '' || type === 'container') return;
+  const message = `must be container: there is no type ${JSON.stringify(type)} here`;
+  throw errors.invalid('container', [{ path: 'type', message }]);
 }
 
 /** It may keep its name when it moves to another pool, project or member. */

@@ -278,6 +278,16 @@ test('null means an absent member', async () => {
   expect([wrong.status, wrong.body.error]).toEqual([400, expect.stringMatching(/source/)]);
 });
 
+test('a virtual machine is refused, and no container is made instead', async () => {
+  for (const type of ['virtual-machine', 'wat', 5]) {
+    const refused = await lxd('POST', '/1.0/containers', { name: 'vm', type, source: { type: 'none' } });
+    expect([refused.status, refused.body.error]).toEqual([400, expect.stringMatching(/type: must be container/)]);
+  }
+  expect((await lxd('GET', '/1.0/containers/vm')).status).toBe(404);
+  const made = await lxd('POST', '/1.0/containers', { name: 'typed', type: 'container', source: { type: 'none' } });
+  expect(made.status).toBe(202);
+});
+
 describe('names of containers that real servers refuse', () => {
   const bad = ['abc-', '-abc', '1abc', 'a.b', 'a_b', '12', 'x'.repeat(64)];
   const empty = { type: 'none' };
