@@ -29,7 +29,7 @@ const addresses = (check: Check): Check => {
 };
 
 const addressDoc = (family: IpFamily): string =>
-  `bridged: address that DHCP hands out; with security.ipv${family}_filtering, none: it may send no IPv${family} at all. ipvlan, routed: addresses that it has inside, separated by commas.`;
+  `bridged: address that DHCP hands out${family === 6 ? ', where the network has ipv6.dhcp.stateful' : ''}; with security.ipv${family}_filtering, none: it may send no IPv${family} at all. ipvlan, routed: addresses that it has inside, separated by commas.`;
 
 /** A default route would replace the host's own. */
 const routes = (family: IpFamily): Check =>
