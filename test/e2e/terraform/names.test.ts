@@ -273,6 +273,20 @@ ${container('web', `source = { type = "image", alias = gantry_image_alias.${n}.n
     await terraform.settle();
   });
 
+  test("Profiles that take over each other's former names are renamed by one apply, whichever comes first", async () => {
+    const chain = (names: readonly string[]): string =>
+      names
+        .map((name, at) => `resource "gantry_profile" "p${at}" {\n  name = "${name}"\n  description = "${at}"\n}\n`)
+        .join('');
+    terraform.write(chain(['a', 'b', 'c', 'd']));
+    await terraform.apply();
+    terraform.write(chain(['b', 'c', 'd', 'e']));
+    await terraform.apply();
+    for (const [at, name] of ['b', 'c', 'd', 'e'].entries())
+      expect(await daemon.get(`/1.0/profiles/${name}`)).toMatchObject({ description: String(at) });
+    await terraform.expectNoChanges();
+  });
+
   test('Another name of a pool, which the API cannot rename, replaces the pool', async () => {
     terraform.write(pool);
     await terraform.apply();

@@ -13,8 +13,8 @@ const former = { name: 'a/1' };
 const wanted = { name: 'b/2' };
 const gone: FakeAnswer = { error: 404, message: 'Storage volume not found', code: 'notFound' };
 
-/** Renames an alias on a server that has these names after the first request, and answers that request so. */
-async function rename(first: FakeAnswer, after: readonly string[]): Promise<number> {
+/** Renames an alias on a server that has these names after the first request, or the second if `later` answers one. */
+async function rename(first: FakeAnswer, after: readonly string[], later?: FakeAnswer): Promise<number> {
   let names = [former.name];
   let posts = 0;
   const daemon = await startFakeDaemon({
@@ -24,8 +24,9 @@ async function rename(first: FakeAnswer, after: readonly string[]): Promise<numb
       if (!names.includes(name)) return gone;
       if (method === 'GET') return { sync: { name } };
       posts += 1;
+      if (posts === 1 && later !== undefined) return first;
       names = [...after];
-      return first;
+      return later ?? first;
     },
   });
   cleanups.push(() => daemon.stop());
@@ -57,4 +58,9 @@ test.each([
 test('A rename that was refused for good fails, whatever the server has', async () => {
   const refused: FakeAnswer = { error: 400, message: 'no', code: 'badRequest' };
   await expect(rename(refused, [wanted.name])).rejects.toThrow('no');
+});
+
+test('A rename waits for a name that the same apply takes away from another object', async () => {
+  const taken: FakeAnswer = { error: 409, message: 'Alias b/2 already exists', code: 'exists' };
+  expect(await rename(taken, [wanted.name], { sync: {} })).toBe(2);
 });
