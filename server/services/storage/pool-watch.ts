@@ -3,6 +3,7 @@
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { mapAtMost } from '../../lib/shared/concurrency-limit.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { KnownProblems } from '../shared/known-problems.ts';
@@ -13,6 +14,8 @@ export interface PoolWatchDeps extends Pick<ServiceParts, 'locks' | 'log'> {
   readonly records: Pick<Records, 'pools' | 'volumes'>;
   readonly pools: Pick<Pools, 'use' | 'volumePath'>;
 }
+
+const atOnce = 8;
 
 export class PoolWatch {
   readonly #deps: PoolWatchDeps;
@@ -30,9 +33,9 @@ export class PoolWatch {
     return this.#problems.byName;
   }
 
-  /** At daemon start. Logs a pool that cannot be used, and skips it. */
+  /** At daemon start. Logs a pool that cannot be used, and skips it. Side by side: one that cannot be reached takes minutes. */
   async mountAll(): Promise<void> {
-    for (const { name } of this.#deps.records.pools.list()) await this.#mount(name);
+    await mapAtMost(atOnce, this.#deps.records.pools.list(), ({ name }) => this.#mount(name));
   }
 
   /** Each minute. */
@@ -40,11 +43,12 @@ export class PoolWatch {
     const { records, locks } = this.#deps;
     const known = records.pools.list().filter(({ document }) => document.lifecycle === 'ready');
     for (const name of this.#problems.byName.keys()) if (!records.pools.has(name)) this.#forget(name);
-    for (const { name } of known)
-      await locks.run(poolLock(name), async () => {
+    await mapAtMost(atOnce, known, ({ name }) =>
+      locks.run(poolLock(name), async () => {
         if (!records.pools.has(name)) return;
         await (this.#unmounted.has(name) ? this.#mount(name) : this.#probe(name));
-      });
+      }),
+    );
   }
 
   async #mount(name: string): Promise<void> {
