@@ -8,6 +8,7 @@ import {
   hasStatus,
   openControllerWorld,
   profileText,
+  statusOf,
   waitMs,
   type ControllerWorld,
 } from '../../support/controller/world.ts';
@@ -44,11 +45,7 @@ const write = (...names: readonly string[]): void =>
     join(world.folder, 'manifests/web/a.yaml'),
     names.map((name) => profileText(name, { 'user.note': name })).join('---\n'),
   );
-const set = (name: string): SetStatus => {
-  const found = world.engine.overview().sets.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`there is no set ${name}`);
-  return found;
-};
+const set = (name: string): SetStatus => statusOf(world, name);
 const gateOf = (name: string) => set(name).approvalGate;
 const waits = (name: string, hosts = 1): Promise<void> =>
   until(() => (gateOf(name)?.hosts.length ?? 0) === hosts, waitMs);

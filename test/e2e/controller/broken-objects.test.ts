@@ -7,6 +7,7 @@ import {
   hasStatus,
   openControllerWorld,
   profileText,
+  statusOf,
   waitMs,
   type ControllerWorld,
 } from '../../support/controller/world.ts';
@@ -27,11 +28,7 @@ const names = ['mixed', 'whole', 'renamed', 'base', 'web'] as const;
 type Name = (typeof names)[number];
 let world: ControllerWorld;
 const write = (set: Name, text: string): void => writeFileSync(join(world.folder, 'manifests', set, 'a.yaml'), text);
-const set = (name: Name): SetStatus => {
-  const found = world.engine.overview().sets.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`there is no set ${name}`);
-  return found;
-};
+const set = (name: Name): SetStatus => statusOf(world, name);
 const objects = (name: Name) =>
   Object.fromEntries(
     world.engine

@@ -10,6 +10,7 @@ import {
   hasStatus,
   openControllerWorld,
   profileText,
+  statusOf,
   waitMs,
   type ControllerWorld,
 } from '../../support/controller/world.ts';
@@ -44,11 +45,7 @@ const inSixHours = (new Date().getUTCHours() + 6) % 24;
 const closed = `{ allow: [{ cron: "0 ${inSixHours} * * *", duration: 1h }] }`;
 
 const write = (set: Name, text: string): void => writeFileSync(join(world.folder, 'manifests', set, 'a.yaml'), text);
-const set = (name: Name): SetStatus => {
-  const found = world.engine.overview().sets.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`there is no set ${name}`);
-  return found;
-};
+const set = (name: Name): SetStatus => statusOf(world, name);
 const profiles = (...names: readonly string[]): string =>
   names.map((name) => profileText(name, { 'user.note': name })).join('---\n');
 const container = (name: string, more: string): string =>

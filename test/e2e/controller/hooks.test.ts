@@ -10,6 +10,7 @@ import {
   hasStatus,
   openControllerWorld,
   profileText,
+  statusOf,
   waitMs,
   type ControllerWorld,
 } from '../../support/controller/world.ts';
@@ -58,7 +59,7 @@ sets:
     dependsOn: [tools]
     retry: { first: 200ms, longest: 500ms }
 ${more}`;
-const set = (): SetStatus => world.engine.overview().sets.find(({ name }) => name === 'web') ?? expect.fail('no set');
+const set = (): SetStatus => statusOf(world, 'web');
 const notes = (): Promise<readonly (string | undefined)[]> =>
   Promise.all(world.daemons.map(async (_, at) => (await world.profile(at + 1, 'web'))?.['user.note']));
 const ran = (): readonly string[] =>

@@ -5,6 +5,7 @@ import {
   hasStatus,
   openControllerWorld,
   profileText,
+  statusOf,
   simpleConfig,
   waitMs,
   type ControllerWorld,
@@ -35,11 +36,7 @@ const notes = (name = 'web'): Promise<readonly (string | undefined)[]> =>
   Promise.all(world.daemons.map(async (_, at) => (await world.profile(at + 1, name))?.['user.note']));
 const have = (expected: readonly string[], name = 'web'): Promise<void> =>
   until(async () => (await notes(name)).join() === expected.join(), waitMs);
-const set = (name = 'web'): SetStatus => {
-  const found = world.engine.overview().sets.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`there is no set ${name}`);
-  return found;
-};
+const set = (name = 'web'): SetStatus => statusOf(world, name);
 const newest = (): RunRecord | undefined => world.engine.history('web')[0];
 /** Waits until the set got another revision. */
 const taken = async (before: string | undefined): Promise<string> => {

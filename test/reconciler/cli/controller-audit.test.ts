@@ -18,8 +18,7 @@ afterAll(async () => {
   await http.close();
   await log.close();
 });
-const audit = (...args: readonly string[]) =>
-  cli(['controller', 'audit', ...args, '--url', http.listener.url, '--token-file', join(http.directory, 'operate')]);
+const audit = (...args: readonly string[]) => cli(['controller', 'audit', ...args, ...http.asOperator]);
 
 test('the log is a table without foreign control characters', async () => {
   const { code, stdout } = await audit('web');

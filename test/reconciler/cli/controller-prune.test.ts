@@ -1,26 +1,18 @@
 // `gantry controller prune`: shows objects that await an approval, and approves exactly those.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { aSet } from '../../support/controller/fake-controller.ts';
-import { startHttp, tokens, type HttpHarness } from '../../support/controller/http-harness.ts';
+import { startHttp, type HttpHarness } from '../../support/controller/http-harness.ts';
 import { cli } from '../../support/cli/io.ts';
 
 let http: HttpHarness;
-let tokenFile = '';
-beforeAll(async () => {
-  http = await startHttp();
-  tokenFile = join(http.directory, 'operate');
-  writeFileSync(tokenFile, tokens.operate);
-});
+beforeAll(async () => void (http = await startHttp()));
 afterAll(() => http.close());
 beforeEach(() => {
   const hosts = [{ host: 'h1', count: 3, objects: ['profile/old', 'container/old'] }];
   http.controller.sets = [aSet('web', { pruneGate: { revision: 'c0ffee0123456789', hosts } }), aSet('db')];
   http.controller.asked.length = 0;
 });
-const prune = (...args: readonly string[]) =>
-  cli(['controller', 'prune', ...args, '--url', http.listener.url, '--token-file', tokenFile]);
+const prune = (...args: readonly string[]) => cli(['controller', 'prune', ...args, ...http.asOperator]);
 
 test('waiting objects are shown, and nothing is approved without --approve', async () => {
   const { code, stdout } = await prune('web');

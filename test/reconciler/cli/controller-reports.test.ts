@@ -1,27 +1,19 @@
 // `gantry controller explain`, `diff`, `plan`, `history`, `logs`: texts for people, JSON and exit codes for scripts, each within a second.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LogLine, RunRecord } from '../../../reconciler/controller/contract/index.ts';
 import { anObject, aSet } from '../../support/controller/fake-controller.ts';
-import { startHttp, tokens, type HttpHarness } from '../../support/controller/http-harness.ts';
+import { startHttp, type HttpHarness } from '../../support/controller/http-harness.ts';
 import { cli } from '../../support/cli/io.ts';
 import { until } from '../../support/until.ts';
 
 const at = '2030-01-31T12:00:00Z';
 let http: HttpHarness;
-let tokenFile = '';
-beforeAll(async () => {
-  http = await startHttp();
-  tokenFile = join(http.directory, 'operate');
-  writeFileSync(tokenFile, tokens.operate);
-});
+beforeAll(async () => void (http = await startHttp()));
 afterAll(() => http.close());
 beforeEach(() => {
   Object.assign(http.controller, { sets: [aSet('web')], items: [], runs: [], lines: [], details: {}, previewed: {} });
 });
-const ask = (...args: readonly string[]) =>
-  cli(['controller', ...args, '--url', http.listener.url, '--token-file', tokenFile]);
+const ask = (...args: readonly string[]) => cli(['controller', ...args, ...http.asOperator]);
 /** The lines of --json after the first, which names the version. */
 const jsonOf = async (...args: readonly string[]) =>
   (await ask(...args, '--json')).stdout
@@ -218,10 +210,10 @@ describe('history and logs', () => {
     });
     let stop = (): void => {};
     let text = '';
-    const following = cli(
-      ['controller', 'logs', 'web', '--follow', '--url', http.listener.url, '--token-file', tokenFile],
-      { interrupts: (now) => (stop = now), onStdout: (more) => (text += more) },
-    );
+    const following = cli(['controller', 'logs', 'web', '--follow', ...http.asOperator], {
+      interrupts: (now) => (stop = now),
+      onStdout: (more) => (text += more),
+    });
     await until(() => http.controller.listeners.size > 0 && text.includes('first'));
     for (const one of [
       line('first'),

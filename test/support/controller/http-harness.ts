@@ -28,6 +28,8 @@ export interface HttpHarness {
   readonly listener: HttpListener;
   readonly directory: string;
   readonly logged: string[];
+  /** Flags of the command line for a user who may do everything. */
+  readonly asOperator: readonly string[];
   ask(path: string, asking?: Asking): Promise<Reply>;
   close(): Promise<void>;
 }
@@ -76,6 +78,7 @@ export async function startHttp(options: HarnessOptions = {}): Promise<HttpHarne
     listener,
     directory,
     logged,
+    asOperator: ['--url', listener.url, '--token-file', join(directory, 'operate')],
     ask: (path, asking) => ask(`${listener.url}${path}`, asking),
     close: async () => {
       await listener.close();

@@ -1,4 +1,5 @@
 // A controller over simulated hosts and a directory of manifests, for tests.
+import type { SetStatus } from '../../../reconciler/controller/contract/index.ts';
 import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,6 +127,12 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
 }
 
 /** Waits until the set has this status. */
+export function statusOf(world: ControllerWorld, set: string): SetStatus {
+  const found = world.engine.overview().sets.find(({ name }) => name === set);
+  if (found === undefined) throw new Error(`there is no set ${set}`);
+  return found;
+}
+
 export async function hasStatus(world: ControllerWorld, set: string, status: string): Promise<void> {
   const found = () => world.engine.overview().sets.find(({ name }) => name === set);
   try {

@@ -1,18 +1,11 @@
 // `gantry controller suspend`: which object it names, and what it says about one that the set does not have.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { anObject, aSet } from '../../../support/controller/fake-controller.ts';
-import { startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
+import { startHttp, type HttpHarness } from '../../../support/controller/http-harness.ts';
 import { cli } from '../../../support/cli/io.ts';
 
 let http: HttpHarness;
-let tokenFile = '';
-beforeAll(async () => {
-  http = await startHttp();
-  tokenFile = join(http.directory, 'operate');
-  writeFileSync(tokenFile, tokens.operate);
-});
+beforeAll(async () => void (http = await startHttp()));
 afterAll(() => http.close());
 beforeEach(() => {
   http.controller.sets = [aSet('web')];
@@ -22,7 +15,7 @@ beforeEach(() => {
 
 async function suspended(object: string) {
   const words = ['suspend', 'web', '--reason', 'test', '--object', object];
-  const { code, stderr } = await cli(['controller', ...words, '--url', http.listener.url, '--token-file', tokenFile]);
+  const { code, stderr } = await cli(['controller', ...words, ...http.asOperator]);
   return {
     code,
     stderr,
@@ -46,7 +39,7 @@ test.each([
 ])('--for %s is a time from now, as in gantry.yaml', async (written, expectedMs) => {
   const words = ['suspend', 'web', '--reason', 'test', '--for', written];
   const before = Date.now();
-  const { code, stderr } = await cli(['controller', ...words, '--url', http.listener.url, '--token-file', tokenFile]);
+  const { code, stderr } = await cli(['controller', ...words, ...http.asOperator]);
   expect([code, stderr]).toEqual([0, '']);
   const [{ request } = { request: {} }] = http.controller.asked;
   const forMs = Date.parse((request as { until: string }).until) - before;
