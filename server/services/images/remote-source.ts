@@ -74,17 +74,18 @@ function aliasAndFingerprint(sent: SentSource): readonly [alias: string, fingerp
   return [fingerprint, ''];
 }
 
-/** The image on another server for a new container; undefined: it is an image of this server. */
+/** The image on another server for a new container; undefined: it is an image of this server, whatever the mode, as LXD takes it. */
 export function remoteImageOf(
   source: SentSource & { readonly type: string; readonly properties?: unknown },
 ): RemoteSource | undefined {
   const { type, mode = '', server = '', properties } = source;
-  if (type !== 'image' || ((mode === '' || mode === 'local') && server === '')) return undefined;
+  if (type !== 'image') return undefined;
   if (mode !== '' && mode !== 'pull' && mode !== 'local') {
     throw errors.invalid('container', [
       { path: 'source.mode', message: `must be local or pull, is ${JSON.stringify(mode)}` },
     ]);
   }
+  if (server === '') return undefined;
   if (properties !== undefined && Object.keys(properties ?? {}).length > 0) {
     throw errors.invalid('container', [
       {

@@ -86,6 +86,7 @@ describe('creating a container', () => {
 
   test.each([
     ['an alias with a slash', () => ({ alias: 'alpha/one' }), 0],
+    ['an alias, with mode pull but no server', () => ({ alias: 'alpha/one', mode: 'pull' }), 0],
     ['a fingerprint', () => ({ fingerprint: images[1] }), 1],
     ['the first characters of a fingerprint', () => ({ fingerprint: images[0]?.slice(0, 12) }), 0],
     ['properties: the most recent match is used', () => ({ properties: { os: 'alpha' } }), 1],

@@ -356,7 +356,7 @@ describe('a container of an image on another server', () => {
     expect(await refused({ name, source: from({ alias }), profiles: ['nope'] })).toBe(400);
     expect(await refused({ name, source: from({ alias, properties: { os: 'x' } }) })).toBe(400);
     expect(await refused({ name, source: from({ alias, mode: 'moon' }) })).toBe(400);
-    expect(await refused({ name, source: { type: 'image', mode: 'pull', alias } })).toBe(400);
+    expect(await refused({ name, source: { type: 'image', mode: 'pull', alias } })).toBe(404);
     await expectFailure(() => create(name, { alias: 'nope' }), /no image with alias nope/);
     expect((await local.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   });
