@@ -47,7 +47,7 @@ export const etagOf = {
     canonicalHash([withoutServerKeys(v.config), v.description]),
   volumeSnapshot: (s: Pick<VolumeSnapshotDocument, 'config' | 'description' | 'expiresAt'>) =>
     canonicalHash([withoutServerKeys(s.config), s.description, s.expiresAt ?? never.expires]),
-  image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
+  image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties, i.expiresAt]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),
   certificate: (c: CertificateDocument) =>

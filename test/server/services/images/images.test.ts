@@ -332,7 +332,9 @@ describe('changing and deleting images', () => {
       return [status, (await get(fingerprint)).expires_at];
     };
     const [spring, fall] = ['2050-04-01T00:00:00Z', '2050-10-01T00:00:00Z'];
+    const before = String((await daemon.call('GET', path)).headers.etag);
     expect(await expiry('PUT', spring)).toEqual([200, spring]);
+    expect((await daemon.call('PUT', path, {}, { 'if-match': before })).status).toBe(412);
     expect(await expiry('PUT', '0001-01-01T00:00:00Z')).toEqual([200, spring]);
     expect(await expiry('PATCH', fall)).toEqual([200, fall]);
     expect(await expiry('PATCH', 'soon')).toEqual([400, fall]);
