@@ -10,9 +10,10 @@ export interface ProcessFacts {
   readonly isZombie: boolean;
 }
 
-export function readProcess(pid: number): ProcessFacts | undefined {
-  const text = readProc(`${pid}/stat`);
-  if (text === undefined) return undefined;
+export const readProcess = (pid: number): ProcessFacts | undefined => attempt(() => factsOf(pid));
+
+function factsOf(pid: number): ProcessFacts {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is the program's name in parentheses and may itself contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
@@ -22,9 +23,17 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   };
 }
 
+/** What the kernel answers when the reader has too few descriptors, or the host too little memory. */
+const exhausted: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
+
+/** A process that cannot be looked at for want of descriptors has not ended: a container would lose its devices. */
 export function isSameProcess(pid: number, startTime: number): boolean {
-  const facts = readProcess(pid);
-  return facts !== undefined && facts.startTime === startTime && !facts.isZombie;
+  try {
+    const facts = factsOf(pid);
+    return facts.startTime === startTime && !facts.isZombie;
+  } catch (error) {
+    return exhausted.has((error as NodeJS.ErrnoException).code);
+  }
 }
 
 /** Empty if the host does not provide it. */
