@@ -1,5 +1,7 @@
 // The contract of a source: where the manifests of sets come from, and which revision of them is the newest.
 
+import { printable } from '../../core/text/terminal-text.ts';
+
 export type SourceKind = 'git' | 'directory' | 'archive' | 'oci' | 'bucket';
 
 /** Who signed a revision; only revisions that were checked have one. */
@@ -74,13 +76,13 @@ export type SourceProblem =
   | 'conflict'
   | 'unavailable';
 
-/** The message says what failed, why and what to do, without secrets. */
+/** The message says what failed, why and what to do, without secrets. Foreign names and texts in it cannot reorder what stands beside it. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly problem: SourceProblem;
 
   constructor(problem: SourceProblem, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(printable(message), options);
     this.problem = problem;
   }
 }

@@ -1,4 +1,6 @@
-// Checks names of branches and tags: the rules of git check-ref-format, and no leading dash. Pure.
+// Checks names of branches and tags: the rules of git check-ref-format, no leading dash, and no character that
+// reorders text beside it. Pure.
+import { isSteering } from '../../../core/text/terminal-text.ts';
 import { sourceErrors } from '../source.ts';
 
 // eslint-disable-next-line no-control-regex
@@ -10,7 +12,8 @@ export function problemOfRefName(name: string): string | undefined {
   if (name === '' || name === '@') return 'it is no name';
   if (name.startsWith('-')) return 'it begins with -';
   if (name.length > maxLength) return `it is longer than ${maxLength} characters`;
-  if (forbidden.test(name)) return 'it holds a character or a sequence that names of git references may not hold';
+  if (forbidden.test(name) || isSteering(name))
+    return 'it holds a character or a sequence that is not accepted in names of references';
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 // Output of git becomes typed problems in terms of the configuration.
 import { expect, test } from 'vitest';
 import { DamagedCopyError } from '../../../../reconciler/controller/sources/source.ts';
+import { chooseReference, wantedReference } from '../../../../reconciler/controller/sources/git/choose-reference.ts';
 import { explainGit } from '../../../../reconciler/controller/sources/git/explain-git.ts';
 
 test('a server that requires a login leads to an error with the missing settings, not with the text of git', () => {
@@ -36,4 +37,13 @@ test('a full disk is named with its folder and is no damaged copy, which would b
   );
   const there = explainGit('push', { shown: 'x' }, 'remote: fatal: write error: No space left on device\n', 128);
   expect(there.message).not.toContain('cannot write');
+});
+
+test('a name or a text of a server that would reorder what stands beside it is refused, or shown escaped', () => {
+  const head = 'refs/heads/ma\u202Ein';
+  const choose = () =>
+    chooseReference(wantedReference({}), { refs: [{ ref: head, object: 'a'.repeat(40) }], head }, 'shop');
+  expect(choose).toThrow(String.raw`the reference "ma\u202ein" is not used`);
+  const { message } = explainGit('push', { shown: 'x' }, 'remote: \u202Eolleh\u009b1m\nfatal: no\n', 128);
+  expect(message).toContain(String.raw`remote: \u202eolleh\u009b1m`);
 });
