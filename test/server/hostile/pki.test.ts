@@ -2,7 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { readPki } from '../../../server/auth/pki.ts';
 import { DiagnosticError } from '../../../provider/framework/diagnostic.ts';
 import { makeAuthority, type Authority } from '../../support/daemons/authority.ts';
 import {
@@ -13,34 +14,39 @@ import {
   type TestDaemon,
   type TestDaemonOptions,
 } from '../../support/daemons/daemon.ts';
+import { useDaemon } from '../../support/daemons/emptied.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
-let root: Authority;
-let other: Authority;
+const root = makeAuthority('Fleet');
+const other = makeAuthority('Fleet');
 let dir = '';
+let own: TestDaemon | undefined;
 let daemon: TestDaemon | undefined;
 
-beforeAll(() => {
-  root = makeAuthority('Fleet');
-  other = makeAuthority('Fleet');
-});
 afterAll(() => {
   root.remove();
   other.remove();
 });
 afterEach(async () => {
-  await daemon?.cleanUp();
-  daemon = undefined;
+  await own?.cleanUp();
+  own = daemon = undefined;
   if (dir !== '') rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(files: Readonly<Record<string, string>>, more: TestDaemonOptions = {}): Promise<TestDaemon> {
-  dir = tempFolder('gtpk-');
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-  daemon = await makeDaemon({ dir, https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' }, ...more });
-  return daemon;
+const listening: TestDaemonOptions = { https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } };
+
+function folderOf(files: Readonly<Record<string, string>>): string {
+  const folder = tempFolder('gtpk-');
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+async function start(files: Readonly<Record<string, string>>): Promise<TestDaemon> {
+  dir = folderOf(files);
+  daemon = own = await makeDaemon({ dir, ...listening });
+  return own;
 }
 
 /** The status of GET /1.0/containers there, or `turned away`. */
@@ -58,8 +64,10 @@ const both = async (client?: ClientCertificate) => [
 ];
 
 describe('server.ca', () => {
+  let made: TestDaemon;
+  useDaemon((given) => void (daemon = made = given), { dir: folderOf({ 'server.ca': root.certPem }), ...listening });
+
   test('lets its clients connect, who still need trust, and turns all others away, on both listeners', async () => {
-    const made = await start({ 'server.ca': root.certPem });
     const mine = root.sign('ann');
     expect(await both(mine)).toEqual([403, 403]);
     expect(await both(await makeClient())).toEqual(['turned away', 'turned away']);
@@ -82,7 +90,6 @@ describe('server.ca', () => {
   });
 
   test('suffices for trust with core.trust_ca_certificates, on both listeners, until the key is unset', async () => {
-    const made = await start({ 'server.ca': root.certPem });
     const client = root.intermediate('Team A').sign('ann');
     expect(await both(client)).toEqual([403, 403]);
     const set = (value: string) => made.call('PATCH', '/1.0', { config: { 'core.trust_ca_certificates': value } });
@@ -103,7 +110,6 @@ describe('server.ca', () => {
   });
 
   test('core.trust_ca_certificates trusts no client without it, and a certificate restricted to projects stays so with it', async () => {
-    const made = await start({ 'server.ca': root.certPem });
     const client = root.sign('ann');
     const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
     const body = { type: 'client', certificate, restricted: true, projects: ['default'] };
@@ -112,14 +118,12 @@ describe('server.ca', () => {
     const address = made.daemon.httpsAddress() ?? '';
     expect((await callTls(address, 'GET', '/1.0/containers', undefined, { client })).status).toBe(200);
     expect((await callTls(address, 'POST', '/1.0/storage-pools', {}, { client })).status).toBe(403);
-    await made.cleanUp();
     const plain = await start({});
     await plain.call('PATCH', '/1.0', { config: { 'core.trust_ca_certificates': 'true' } });
     expect(await both(root.sign('bob'))).toEqual([403, 403]);
   });
 
   test('also turns away a trusted certificate that it did not sign', async () => {
-    const made = await start({ 'server.ca': root.certPem });
     const client = await makeClient();
     const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
     expect((await made.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
@@ -127,7 +131,6 @@ describe('server.ca', () => {
   });
 
   test('turns away expired certificates, future ones and those of servers', async () => {
-    await start({ 'server.ca': root.certPem });
     const expired = root.sign('old', { valid: ['20200101000000Z', '20210101000000Z'] });
     const future = root.sign('new', { valid: ['20400101000000Z', '20410101000000Z'] });
     expect(await both(expired)).toEqual(['turned away', 'turned away']);
@@ -137,7 +140,6 @@ describe('server.ca', () => {
   });
 
   test('accepts clients of an authority that it signed, when they bring its certificate along', async () => {
-    await start({ 'server.ca': root.certPem });
     const client = root.intermediate('Team A').sign('bob');
     expect(await both(client)).toEqual([403, 403]);
     const alone = { ...client, certPem: client.certPem.slice(0, client.certPem.indexOf('-----END') + 26) };
@@ -145,7 +147,6 @@ describe('server.ca', () => {
   });
 
   test('keeps clients without a certificate untrusted', async () => {
-    await start({ 'server.ca': root.certPem });
     const answer = await callTls(daemon?.daemon.httpsAddress() ?? '', 'GET', '/1.0');
     expect([answer.status, answer.metadata.auth]).toEqual([200, 'guest']);
     expect(await both()).toEqual([403, 403]);
@@ -238,8 +239,11 @@ describe('files that cannot be used keep the daemon from starting', () => {
       /ca\.crl cannot be used: its DER has an impossible length/,
     ],
   ])('%s', async (_name, files, message) => {
-    await expect(start(files())).rejects.toThrow(message);
+    await expect(readPki(folderOf(files()), root, new Date())).rejects.toThrow(message);
   });
+
+  test('the daemon ends with the reason', () =>
+    expect(start({ 'server.ca': '' })).rejects.toThrow(/server\.ca cannot be used: it has no certificate/));
 });
 
 describe('client.ca beside the client certificate', () => {
