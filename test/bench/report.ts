@@ -78,7 +78,8 @@ export function table(rows: readonly Row[]): string {
   return render([['what', 'server', 'median', 'best', 'n', 'ratio', 'target', 'verdict'], ...lines]);
 }
 
-function render(lines: readonly (readonly string[])[]): string {
+/** A Markdown table; the first line is its header. */
+export function render(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   const text = lines.map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`);
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;

@@ -1,4 +1,5 @@
 // The figures of fault suites as a Markdown table, and the failures. Pure.
+import { render } from '../bench/report.ts';
 import { percentile } from './cluster/history.ts';
 import type { Figures } from './suite.ts';
 
@@ -22,10 +23,7 @@ export function figuresTable(all: readonly SuiteFigures[]): string {
   const rows = all.map(({ suite, what, rounds, acknowledged, lost, orphans, stallsMs = [] }) =>
     [suite, what, rounds, acknowledged, lost.length, orphans.length, ...stallCells(stallsMs)].map(String),
   );
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  return render([header, ...rows]);
 }
 
 function stallCells(stallsMs: readonly number[]): readonly string[] {

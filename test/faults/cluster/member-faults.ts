@@ -1,13 +1,12 @@
 // Faults of three cluster members and their etcd, one function each; all of them end with everything repaired.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hostsMissing } from '../../support/cluster/hosts.ts';
-import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';
+import { slowDiskMissing } from '../../support/cluster/slow-disk.ts';
 import type { Member, ThreeMembers } from '../../support/cluster/three-members.ts';
 import type { Random } from '../../support/random.ts';
+import { leaderFaults, outageMs, quorumFaults, slowDiskOfLeader } from '../etcd/faults.ts';
 import { pick } from './clients.ts';
 
-/** Longer than an election. */
-const outageMs = 2_500;
 const hourMs = 3_600_000;
 
 export const memberFaults = {
@@ -23,12 +22,7 @@ export const memberFaults = {
     await sleep(outageMs);
     gantryd.signal('SIGCONT');
   },
-  'the leader of the etcd is killed': async ({ etcd }) => {
-    const leader = etcd.leader();
-    await etcd.kill(leader);
-    await sleep(outageMs);
-    await etcd.start(leader);
-  },
+  'the leader of the etcd is killed': leaderFaults['the leader is killed'],
   'the leader of the etcd is killed with its host': async ({ members, etcd }) => {
     const leader = etcd.leader();
     const { gantryd } = members[leader]!;
@@ -37,13 +31,7 @@ export const memberFaults = {
     await etcd.start(leader);
     await gantryd.start();
   },
-  'the quorum is lost': async ({ etcd }) => {
-    const leader = etcd.leader();
-    const lost = [leader, (leader + 1) % 3];
-    await Promise.all(lost.map((member) => etcd.kill(member)));
-    await sleep(1_000);
-    await Promise.all(lost.map((member) => etcd.start(member)));
-  },
+  ...quorumFaults,
   'the clock of a member jumps': async ({ members }, random) => {
     const { clock } = pick(members, random);
     clock.jump(hourMs);
@@ -52,11 +40,7 @@ export const memberFaults = {
     await sleep(1_000);
     clock.jump(0);
   },
-  'the leader of the etcd has a slow disk': async ({ etcd }) => {
-    const slow = await slowDisk(etcd.pid(etcd.leader()), 400);
-    await sleep(outageMs);
-    await slow.end();
-  },
+  'the leader of the etcd has a slow disk': slowDiskOfLeader,
   'a member is cut off from the others': async (world, random) => {
     const { some, others } = parted(world, pick(world.members, random));
     world.hosts?.part([some], others);

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import { type ClusterHosts, hostsMissing, makeHosts } from '../../support/cluster/hosts.ts';
-import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';
+import { slowDiskMissing } from '../../support/cluster/slow-disk.ts';
 import { openRelay, type Relay } from '../../support/store/cuttable.ts';
 import { startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { pick } from './clients.ts';
 import { openStoreTarget, type StoreTarget } from './store-target.ts';
-import { leaderFaults, outageMs } from '../etcd/faults.ts';
+import { leaderFaults, outageMs, quorumFaults, slowDiskOfLeader } from '../etcd/faults.ts';
 
 export interface StoreWorld {
   readonly etcd: TestEtcd;
@@ -66,13 +66,7 @@ export const storeFaults = {
     await sleep(outageMs);
     for (const relay of relays) relay.mend();
   },
-  'the quorum is lost': async ({ etcd }) => {
-    const leader = etcd.leader();
-    const lost = [leader, (leader + 1) % 3];
-    await Promise.all(lost.map((member) => etcd.kill(member)));
-    await sleep(1_000);
-    await Promise.all(lost.map((member) => etcd.start(member)));
-  },
+  ...quorumFaults,
   'the leader is cut off from the others': async (world) => {
     const { leader, others, hosts } = placesOf(world);
     hosts.part([leader], others);
@@ -91,11 +85,7 @@ export const storeFaults = {
     await sleep(outageMs);
     hosts.mend();
   },
-  'the leader has a slow disk': async ({ etcd }) => {
-    const slow = await slowDisk(etcd.pid(etcd.leader()), 400);
-    await sleep(outageMs);
-    await slow.end();
-  },
+  'the leader has a slow disk': slowDiskOfLeader,
 } satisfies Record<string, (world: StoreWorld, random: Random) => Promise<void>>;
 
 export type StoreFault = keyof typeof storeFaults;

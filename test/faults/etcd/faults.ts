@@ -1,5 +1,6 @@
 // Faults of an etcd of three members, one function each; all of them end with three members that run.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { slowDisk } from '../../support/cluster/slow-disk.ts';
 import type { Random } from '../../support/random.ts';
 import type { EtcdWorld } from './world.ts';
 
@@ -24,6 +25,23 @@ export const leaderFaults = {
     }
   },
 };
+
+/** For clusters whose clients must not see a wrong answer meanwhile. */
+export const quorumFaults = {
+  'the quorum is lost': async ({ etcd }: Pick<EtcdWorld, 'etcd'>) => {
+    const leader = etcd.leader();
+    const lost = [leader, (leader + 1) % 3];
+    await Promise.all(lost.map((member) => etcd.kill(member)));
+    await sleep(1_000);
+    await Promise.all(lost.map((member) => etcd.start(member)));
+  },
+};
+
+export async function slowDiskOfLeader({ etcd }: Pick<EtcdWorld, 'etcd'>): Promise<void> {
+  const slow = await slowDisk(etcd.pid(etcd.leader()), 400);
+  await sleep(outageMs);
+  await slow.end();
+}
 
 export const etcdFaults = {
   ...leaderFaults,
