@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { fileError } from '../../../../server/lib/shared/error-code.ts';
+import { fileError, hasCode } from '../../../../server/lib/shared/error-code.ts';
 
 /** How long a checkout stays after somebody asked for it, since its manifests may be read still. */
 const useMs = 600_000;
@@ -39,7 +39,7 @@ export class Checkouts {
       await rename(draft, this.#dirOf(revision));
     } catch (error) {
       await rm(draft, { recursive: true, force: true });
-      throw fileError(`cannot write ${this.#folder}`, error);
+      throw this.#explained(error);
     }
     return this.#dirOf(revision);
   }
@@ -56,10 +56,15 @@ export class Checkouts {
       if (there === undefined) await rename(draft, this.#dirOf(revision));
       return { dir: this.#dirOf(revision), revision };
     } catch (error) {
-      throw fileError(`cannot write ${this.#folder}`, error);
+      throw this.#explained(error);
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
+  }
+
+  /** A full disk has no name in the error of a write; a file of the source that cannot be read is named there. */
+  #explained(error: unknown): unknown {
+    return hasCode(error, 'ENOENT', 'EACCES') ? error : fileError(`cannot write ${this.#folder}`, error);
   }
 
   /** Deletes all other checkouts that are not in use, and drafts of interrupted processes. None may be made meanwhile. */
