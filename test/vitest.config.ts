@@ -27,6 +27,8 @@ export default defineConfig({
     // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
     // What needed it gets an entry in test/FLAKES.md and a fix.
     retry: process.env['CI'] === 'true' ? 1 : 0,
+    // A failure shows what was found: the usual 40 letters say only how many there were.
+    chaiConfig: { truncateThreshold: 400 },
     include: ['test/**/*.test.ts'],
     exclude: [...leftOut],
     // Most files take longer to load than to run: a process loads each module once, for all the files that it runs.

@@ -82,10 +82,11 @@ export class PageHarness {
   }
 }
 
-/** Resolves when all animations have ended, except endless spinners and elements that were removed. */
+/** Resolves when all animations have ended, except endless spinners and elements that were removed. Those of what has just changed begin with the next frame. */
 const settled = (page: Page): Promise<unknown> =>
-  page.evaluate(`Promise.allSettled(document.getAnimations()
-    .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished))`);
+  page.evaluate(`new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))
+    .then(() => Promise.allSettled(document.getAnimations()
+      .filter((each) => each.effect.getComputedTiming().endTime !== Infinity).map((each) => each.finished)))`);
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

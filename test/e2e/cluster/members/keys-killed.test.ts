@@ -4,7 +4,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest';
 import { keyFilePath, type StoredKeys } from '../../../../server/membership/keys/key-file.ts';
 import { readMembership } from '../../../../server/membership/membership.ts';
 import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
@@ -50,6 +50,11 @@ describe.skipIf(etcdMissing() !== undefined)('the keys of a cluster', { timeout:
         patienceMs,
       );
   }, 300_000);
+  beforeEach(() => {
+    onTestFailed(() => {
+      for (const { daemon } of members) console.log(`${daemon.dir} said last:\n${daemon.log.slice(-8_000)}`);
+    });
+  });
   afterAll(async () => {
     for (const { daemon } of members) {
       await daemon.kill();
