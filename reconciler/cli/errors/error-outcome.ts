@@ -6,6 +6,8 @@ import { CliError } from './usage-error.ts';
 
 export const messageOf = (error: unknown): string => {
   if (error instanceof CliError || error instanceof ClientError || error instanceof FileError) return error.message;
+  if (error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')
+    return 'the current folder no longer exists: change to another one';
   // An unexpected error: the stack helps to find it.
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 };

@@ -1,4 +1,5 @@
 // Situations of a new user: help on a small terminal, a host that never answers, an interruption.
+import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +7,22 @@ import { processIo } from '../../../reconciler/cli/output/process-io.ts';
 import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli } from '../../support/cli/io.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+
+test('A current folder that was deleted is said in words', async () => {
+  const before = process.cwd();
+  const folder = tempFolder('gantry-gone-');
+  process.chdir(folder);
+  rmSync(folder, { recursive: true });
+  try {
+    const run = await cli(['validate']);
+    expect([run.code, run.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Error: the current folder no longer exists.*\n$/),
+    ]);
+  } finally {
+    process.chdir(before);
+  }
+});
 
 describe('help', () => {
   test('Help lists every command in a group, fits 80 columns, and gives valid examples', async () => {
