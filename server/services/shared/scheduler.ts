@@ -1,6 +1,7 @@
 // Runs due tasks once a minute, at the start of each minute of the host's clock.
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
+import { pause } from '../../lib/shared/deadline.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 
 export interface ScheduledTask {
@@ -13,6 +14,10 @@ export interface ScheduledTask {
 export type MinuteTimer = (tick: () => void) => { stop(): void };
 
 const minuteMs = 60_000;
+/** Minutes of a task that run later because an earlier run lasts: a schedule that names one of them is not lost. */
+const mostWaiting = 60;
+/** The log names a task that lasts until so many of its minutes wait. */
+const warnedWaiting = 11;
 
 export interface SchedulerDeps {
   readonly tasks: readonly ScheduledTask[];
@@ -21,15 +26,19 @@ export interface SchedulerDeps {
   readonly timer: MinuteTimer;
 }
 
+/** How long the end of the daemon waits for tasks under way. */
+const longestEndMs = 10_000;
+
 export class Scheduler {
   readonly #deps: SchedulerDeps;
   readonly #abort = new AbortController();
+  readonly #lines: readonly TaskLine[];
   #timer: { stop(): void } | undefined;
   #lastMinute: number;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
+    this.#lines = deps.tasks.map((task) => new TaskLine(task, deps.log, this.#abort.signal));
     // Skips the minute of the daemon's start: it may have run before a restart.
     this.#lastMinute = minuteOf(deps.clock);
   }
@@ -38,31 +47,62 @@ export class Scheduler {
     this.#timer ??= this.#deps.timer(() => void this.tick());
   }
 
-  /** Resolves when running tasks have ended. */
-  async stop(): Promise<void> {
+  /** Resolves when running tasks have ended, or after `graceMs`: a task at a dead file system never ends. */
+  async stop(graceMs = longestEndMs): Promise<void> {
     this.#timer?.stop();
     this.#abort.abort(new Error('the daemon is stopping'));
-    await this.#running;
+    const ended = new AbortController();
+    await Promise.race([this.#all((line) => line.ended), pause(graceMs, ended.signal).catch(() => {})]);
+    ended.abort();
   }
 
-  /** Each minute at most once, unless the clock is set back; skips minutes that passed while tasks ran, or the host slept. */
+  /** Each minute at most once, unless the clock is set back; skips minutes that passed while the host slept. */
   async tick(): Promise<void> {
     const minute = minuteOf(this.#deps.clock);
     if (minute === this.#lastMinute || this.#abort.signal.aborted) return;
     this.#lastMinute = minute;
-    this.#running = this.#running.then(() => this.#runAll(new Date(minute * minuteMs)));
-    await this.#running;
+    await this.#all((line) => line.run(new Date(minute * minuteMs)));
   }
 
-  async #runAll(minute: Date): Promise<void> {
-    for (const task of this.#deps.tasks) {
-      if (this.#abort.signal.aborted) return;
-      try {
-        await task.run(minute, this.#abort.signal);
-      } catch (error) {
-        this.#deps.log.error(`${task.name} failed: ${errorText(error)}`);
-      }
+  async #all(each: (line: TaskLine) => Promise<void>): Promise<void> {
+    await Promise.all(this.#lines.map(each));
+  }
+}
+
+/** A task waits for its own earlier runs only: one that hangs stops no other. */
+class TaskLine {
+  readonly #task: ScheduledTask;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+  #waiting = 0;
+  ended: Promise<void> = Promise.resolve();
+
+  constructor(task: ScheduledTask, log: Log, signal: AbortSignal) {
+    this.#task = task;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  /** Resolves when this run has ended; leaves the minute out while too many wait. */
+  run(minute: Date): Promise<void> {
+    if (this.#waiting >= mostWaiting) return this.ended;
+    this.#waiting += 1;
+    if (this.#waiting === warnedWaiting)
+      this.#log.warn(
+        `${this.#task.name} has not ended for ${warnedWaiting - 1} minutes, and does not run until it has: something that it needs, ` +
+          'a storage pool for example, may not answer',
+      );
+    this.ended = this.ended.then(() => this.#runNow(minute));
+    return this.ended;
+  }
+
+  async #runNow(minute: Date): Promise<void> {
+    try {
+      if (!this.#signal.aborted) await this.#task.run(minute, this.#signal);
+    } catch (error) {
+      this.#log.error(`${this.#task.name} failed: ${errorText(error)}`);
     }
+    this.#waiting -= 1;
   }
 }
 

@@ -48,6 +48,50 @@ test('tasks run in each minute once, also after the clock went back a day', asyn
   expect(ran).toEqual(['2026-01-02T00:01:00.000Z', '2026-01-01T00:01:00.000Z']);
 });
 
+test('a task that hangs stops no other task, is named in the log once, and does not hold up the end', async () => {
+  let now = Date.parse('2026-01-01T00:00:30Z');
+  const warned: string[] = [];
+  let [hung, ran] = [0, 0];
+  const scheduler = new Scheduler({
+    tasks: [
+      { name: 'Hanging', run: () => ((hung += 1), new Promise(() => {})) },
+      { name: 'Other', run: async () => void (ran += 1) },
+    ],
+    clock: { nowMs: () => now },
+    log: { ...silentLog, warn: (message) => warned.push(message) },
+    timer: () => ({ stop() {} }),
+  });
+  for (let minute = 0; minute < 100; minute += 1) {
+    now += 60_000;
+    void scheduler.tick();
+    await new Promise(setImmediate);
+  }
+  expect([hung, ran]).toEqual([1, 100]);
+  expect(warned).toEqual([expect.stringMatching(/^Hanging has not ended for 10 minutes/)]);
+  await scheduler.stop(1);
+});
+
+test('a task that lasted longer than a minute runs for the minutes that passed meanwhile', async () => {
+  let now = Date.parse('2026-01-01T00:00:30Z');
+  const ran: string[] = [];
+  let end = (): void => {};
+  const first = new Promise<void>((resolve) => (end = resolve));
+  const scheduler = new Scheduler({
+    tasks: [{ name: 'Slow', run: (minute) => (ran.push(minute.toISOString().slice(11, 16)), first) }],
+    clock: { nowMs: () => now },
+    log: silentLog,
+    timer: () => ({ stop() {} }),
+  });
+  const ticks: Promise<void>[] = [];
+  for (let minute = 0; minute < 3; minute += 1) {
+    now += 60_000;
+    ticks.push(scheduler.tick());
+  }
+  end();
+  await Promise.all(ticks);
+  expect(ran).toEqual(['00:01', '00:02', '00:03']);
+});
+
 test('a daemon that has stopped removes its timer', async () => {
   const { time } = testMinutes('2026-01-01T00:00:30Z');
   let ticking = 0;
