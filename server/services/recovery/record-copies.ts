@@ -23,11 +23,14 @@ import { mapAtMost } from '../../lib/shared/concurrency-limit.ts';
 export interface RecordCopiesDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly pools: Pick<Pools, 'use'>;
   readonly knownPools: KnownPools;
+  readonly longestTurnMs?: number;
 }
 
 /** Changes close together cost one file, and a burst of creations does not wait for files that only a lost database needs. */
 const delayMs = 1_000;
 const atOnce = 2;
+/** How long the other pools, and the end of the daemon, wait for one pool. */
+const longestTurnMs = 10_000;
 
 /** A copied snapshot has changed itself and with its volume: written twice at once, its file would be lost between the two. */
 const once = (names: readonly RecordName[]): readonly RecordName[] => [
@@ -43,6 +46,8 @@ export class RecordCopies {
   readonly #current = new Set<string>();
   /** Pools that failed: retried each minute. */
   readonly #failed = new Set<string>();
+  /** Pools whose turn lasts too long: a dead file system may never answer. */
+  readonly #slow = new Set<string>();
   #hasBegun = false;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
@@ -66,9 +71,14 @@ export class RecordCopies {
     return {
       name: 'Copying records into pools',
       run: async () => {
-        if (this.#failed.size === 0) return;
-        this.#failed.clear();
-        await this.flush();
+        for (const pool of this.#slow)
+          this.#problems.note(
+            pool,
+            `The storage pool ${pool} does not answer: records are not copied there until it does`,
+          );
+        const again = [...this.#failed].filter((pool) => !this.#slow.has(pool));
+        for (const pool of again) this.#failed.delete(pool);
+        if (again.length > 0) await this.flush();
       },
     };
   }
@@ -100,11 +110,28 @@ export class RecordCopies {
     const names = changed.flatMap(({ kind, name }) => (kind === 'pools' ? [name] : []));
     if (names.length > 0) await this.#deps.knownPools.note(names);
     for (const pool of pools) {
+      // The comparison after its turn finds what has changed meanwhile.
+      if (this.#slow.has(pool)) this.#failed.add(pool);
       if (this.#failed.has(pool)) continue;
-      await this.#inPool(pool, (directory) =>
+      await this.#turn(pool, (directory) =>
         this.#current.has(pool) ? this.#update(pool, directory, changed) : this.#compare(pool, directory),
       );
     }
+  }
+
+  /** Resolves when the pool's copies are written, or when that lasts too long for the others. */
+  async #turn(pool: string, work: (directory: string) => Promise<void>): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#slow.add(pool);
+        resolve();
+      }, this.#deps.longestTurnMs ?? longestTurnMs);
+      void this.#inPool(pool, work).finally(() => {
+        clearTimeout(timer);
+        this.#slow.delete(pool);
+        resolve();
+      });
+    });
   }
 
   /** Records changed since the last call, and those of a container or volume that is in another pool now. */
@@ -139,7 +166,8 @@ export class RecordCopies {
         if (!poolsWithCopies(this.#deps.records).includes(name)) return;
         const { driver, pool } = this.#deps.pools.use(name);
         await work(driver.recordsPath(pool));
-        this.#current.add(name);
+        if (!this.#failed.has(name)) this.#current.add(name);
+        else this.#current.delete(name);
       });
       this.#problems.forget(name);
     } catch (error) {

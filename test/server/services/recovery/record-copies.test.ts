@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
+import { poolLock } from '../../../../server/services/storage/pools.ts';
 import { KnownPools } from '../../../../server/services/recovery/known-pools.ts';
 import { RecordCopies, type RecordCopiesDeps } from '../../../../server/services/recovery/record-copies.ts';
 import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
@@ -46,5 +47,50 @@ test('The snapshot of a volume that arrives is copied once, and its pool stays u
   expect(logged).toEqual([]);
   const files = readdirSync(join(directory, 'records', 'volumeSnapshots'));
   expect(files.toSorted()).toEqual(numbers.map((number) => `${number}%2Fs.json`));
+  await copies.close();
+});
+
+test('A pool that does not answer stops no other, is named, and has all copies once it answers', async () => {
+  const records = await Records.open(openMemoryStore());
+  const pool = { v: 1, description: '', driver: 'dir', config: {}, lifecycle: 'ready' } as const;
+  await records.commit((changes) => {
+    changes.put('pools', 'a-dead', pool);
+    changes.put('pools', 'b-good', pool);
+  });
+  const places = { 'a-dead': join(directory, 'dead'), 'b-good': join(directory, 'good') };
+  for (const place of Object.values(places)) mkdirSync(place);
+  const logged: string[] = [];
+  const log = { error: (text: string) => logged.push(text), warn: (text: string) => logged.push(text) };
+  // A busy lock looks to the copies as a file system that does not answer: the work of the pool does not end.
+  const locks = new KeyedMutex();
+  let answer = (): void => {};
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  void locks.run(poolLock('a-dead'), () => answered);
+  const copies = new RecordCopies({
+    records,
+    locks,
+    log,
+    pools: {
+      use: (name: keyof typeof places) => ({
+        driver: { recordsPath: () => places[name], hasVolume: () => Promise.resolve(false) },
+        pool: {},
+      }),
+    },
+    knownPools: new KnownPools({ path: join(directory, 'two-pools.json'), records, log: log as never }),
+    longestTurnMs: 20,
+  } as unknown as RecordCopiesDeps);
+  const { signal } = new AbortController();
+  const copiesIn = (place: string): readonly string[] => readdirSync(join(place, 'profiles')).toSorted();
+  copies.begin();
+  await copies.flush();
+  await records.commit((changes) => changes.put('profiles', 'web', { v: 1, description: '', config: {}, devices: {} }));
+  await copies.flush();
+  expect(copiesIn(places['b-good'])).toEqual(['web.json']);
+  await copies.task().run(new Date(), signal);
+  expect(logged).toEqual([expect.stringContaining('The storage pool a-dead does not answer')]);
+  answer();
+  await locks.run(poolLock('a-dead'), () => Promise.resolve());
+  await copies.task().run(new Date(), signal);
+  expect(copiesIn(places['a-dead'])).toEqual(['web.json']);
   await copies.close();
 });
