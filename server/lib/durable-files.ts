@@ -83,10 +83,11 @@ export function createWhole(file: string, content: FileContent, how: FileWrite =
 }
 
 const linkOrCopy = (from: string, to: string): Promise<void> =>
-  link(from, to).catch((error: unknown) => {
+  link(from, to).catch(async (error: unknown) => {
     // A file system without hard links.
     if (!hasCode(error, 'EPERM', 'ENOTSUP', 'ENOSYS')) throw error;
-    return copyFile(from, to, constants.COPYFILE_EXCL);
+    await copyFile(from, to, constants.COPYFILE_EXCL);
+    await syncFile(to);
   });
 
 const draftOf = (path: string): string => `${path}.${randomBytes(4).toString('hex')}.new`;

@@ -27,17 +27,7 @@ export function setFilter(nic: NicRun, tag: string): string {
   checkNicNames(nic);
   const family = filterFamily(nic);
   const table = filterTable(tag, family);
-  const chain = chainOf(nic.hostName);
-  return lines([
-    ...frame(table, family),
-    ...dropped(nic, table),
-    `add chain ${table} ${chain}`,
-    ...(nic.routing === undefined ? filterRules(nic) : routedRules(nic)).map(
-      (rule) => `add rule ${table} ${chain} ${rule}`,
-    ),
-    `add element ${table} ports { "${nic.hostName}" : jump ${chain} }`,
-    ...(nic.isolated === true ? [`add element ${table} isolated { "${nic.hostName}" }`] : []),
-  ]);
+  return lines([...frame(table, family), ...dropped(nic, table), ...added(nic, table)]);
 }
 
 export function removeFilter(nic: NicRun, tag: string): string {
@@ -49,7 +39,10 @@ export function removeFilter(nic: NicRun, tag: string): string {
 
 /** The rules that replace all filters of one family with those of exactly these nics, in one transaction. */
 export function allFilters(nics: readonly NicRun[], tag: string, family: FilterFamily): string {
-  return removal([filterTable(tag, family)]) + nics.map((nic) => setFilter(nic, tag)).join('');
+  const table = filterTable(tag, family);
+  nics.forEach(checkNicNames);
+  if (nics.length === 0) return removal([table]);
+  return removal([table]) + lines([...frame(table, family), ...nics.flatMap((nic) => added(nic, table))]);
 }
 
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
@@ -95,6 +88,18 @@ function dropped(nic: NicRun, table: Table): string[] {
     `delete ${isolated}`,
     `flush chain ${table} ${chain}`,
     `delete chain ${table} ${chain}`,
+  ];
+}
+
+function added(nic: NicRun, table: Table): string[] {
+  const chain = chainOf(nic.hostName);
+  return [
+    `add chain ${table} ${chain}`,
+    ...(nic.routing === undefined ? filterRules(nic) : routedRules(nic)).map(
+      (rule) => `add rule ${table} ${chain} ${rule}`,
+    ),
+    `add element ${table} ports { "${nic.hostName}" : jump ${chain} }`,
+    ...(nic.isolated === true ? [`add element ${table} isolated { "${nic.hostName}" }`] : []),
   ];
 }
 

@@ -121,6 +121,16 @@ describe('the text of a filter', () => {
     expectGolden(`nic-filters/${name}.nft`, setFilter({ ...veth, ...more }, 'cafe0001'));
   });
 
+  test('all filters name each chain where they add it and its rules, and delete nothing but the table', () => {
+    const nics = ['veth1', 'veth2'].map((hostName) => ({ ...veth, hostName, macFilter: true }));
+    const [add, remove, ...rules] = allFilters(nics, 'cafe0001', 'bridge').trimEnd().split('\n');
+    expect([add, remove]).toEqual(['add table bridge gantrynic_cafe0001', 'delete table bridge gantrynic_cafe0001']);
+    expect(rules.filter((line) => /^add chain \S+ \S+ nic_/.test(line))).toHaveLength(2);
+    expect(rules.filter((line) => line.startsWith('delete'))).toEqual([]);
+    expect(rules.filter((line) => line.startsWith('add table'))).toHaveLength(1);
+    expect(allFilters([], 'cafe0001', 'bridge')).toBe(`${add}\n${remove}\n`);
+  });
+
   test('a nic without filter keys has no filter, and neither has a nic that is not bridged', () => {
     expect(isFiltered(veth)).toBe(false);
     expect(isFiltered({ ...veth, kind: 'macvlan', macFilter: true })).toBe(false);
