@@ -1,10 +1,11 @@
-// The entry point of `npm run build:types`: copies the declarations that the exports of the package lead to into dist/types.
+// The second half of `npm run build:types`: copies the declarations that the exports of the package lead to into dist/types.
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { reachable } from './reachable.ts';
 
-const compiled = 'dist';
-const folder = join(compiled, 'types');
+/** Where the compiler writes those of every module. */
+const compiled = 'node_modules/.cache/gantry/types';
+const folder = 'dist/types';
 
 function read(path: string): string | undefined {
   try {
