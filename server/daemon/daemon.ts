@@ -26,6 +26,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     open.add(() => services.warningBook.close());
     open.add(() => services.sagas.close());
     open.add(() => services.recordCopies.close());
+    open.add(() => services.keyChange.close());
+    // The others do not wait for a member without a lease: their keys may change during the rest of this start.
+    if (base.cluster.isOn) services.keyChange.begin();
     await recover(base, services);
     open.add(() => services.guestSockets.closeAll());
     open.add(() => services.guests.detach());

@@ -5,7 +5,8 @@ import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
-import type { Store } from '../store/store.ts';
+import { pause } from '../lib/shared/deadline.ts';
+import { type Store, StoreError } from '../store/store.ts';
 import { removed, silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
 import type { MemberPair } from './keys/identity.ts';
@@ -31,6 +32,10 @@ export type Self = Pick<PresenceDeps, 'present' | 'statusOf' | 'ttlSeconds' | 'i
 
 /** How long a member may take to answer a question about its clock. */
 const clockMs = 5_000;
+/** How long a start waits for a store that it could open and that no longer answers: it may have changed its keys, which this member gets from
+ *  the others, or its leader. */
+const appearMs = 120_000;
+const appearAgainMs = 500;
 
 export class Cluster {
   readonly members: Members;
@@ -167,7 +172,7 @@ export class Cluster {
   async appear(self: Self): Promise<void> {
     const { records, store, log } = this.#deps;
     if (!this.isOn || this.#presence !== undefined) return;
-    this.#presence = new Presence({
+    const presence = new Presence({
       store: store(),
       member: this.members.here,
       ttlSeconds: self.ttlSeconds,
@@ -180,7 +185,8 @@ export class Cluster {
       log,
       onLost: () => this.#onLost.forEach((listener) => listener()),
     });
-    await this.#presence.start();
+    this.#presence = presence;
+    await untilAppeared(presence);
   }
 
   /** On the clock of performance.now(): no other member considers this one lost before that. */
@@ -232,5 +238,18 @@ export class Cluster {
   async close(): Promise<void> {
     await this.disappear();
     await this.links.close();
+  }
+}
+
+async function untilAppeared(presence: Pick<Presence, 'start'>): Promise<void> {
+  const endMs = performance.now() + appearMs;
+  for (;;) {
+    try {
+      return await presence.start();
+    } catch (error) {
+      const isAway = error instanceof StoreError && error.code === 'Unavailable';
+      if (!isAway || performance.now() > endMs) throw error;
+    }
+    await pause(appearAgainMs, undefined);
   }
 }

@@ -2,20 +2,26 @@
 import { errors } from '../../api/errors.ts';
 import type { EtcdMembership } from '../../membership/etcd/membership.ts';
 import type { ClusterStore } from '../../membership/membership.ts';
+import type { LinkOptions } from '../../store/etcd/link.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { etcdSettings } from './store-choice.ts';
 
 /** How long a restarted etcd may take to serve: the voters must agree on a leader. */
 const serveMs = 30_000;
 const serveEveryMs = 100;
+/** The time limit of a call that may fail: longer than an election takes. A member that the etcds no longer admit gets no answer. */
+const bestEffort = { totalMs: 5_000 };
 
 /** Loads gRPC, which other hosts need not keep in memory. */
-export async function membershipOf(store: ClusterStore): Promise<EtcdMembership> {
+export async function membershipOf(
+  store: ClusterStore,
+  limits: Pick<LinkOptions, 'totalMs'> = {},
+): Promise<EtcdMembership> {
   const [{ EtcdMembership: Membership }, settings] = await Promise.all([
     import('../../membership/etcd/membership.ts'),
     etcdSettings(store),
   ]);
-  return new Membership(settings);
+  return new Membership({ ...settings, ...limits });
 }
 
 export async function withdrawFrom(link: EtcdMembership, peerAddress: string): Promise<void> {
@@ -37,7 +43,7 @@ export interface EtcdPlaces {
 
 /** Call before the etcd at this client address ends. Never throws: the others then elect a leader. */
 export async function handOver(store: ClusterStore, clientAddress: string, places: EtcdPlaces): Promise<void> {
-  const link = await membershipOf(store);
+  const link = await membershipOf(store, bestEffort);
   await link.moveLeaderAway(clientAddress, ({ peerAddress }) => !places.isAway(peerAddress)).catch(() => false);
   link.close();
 }
@@ -45,7 +51,7 @@ export async function handOver(store: ClusterStore, clientAddress: string, place
 /** Call before the keys of this host change: an absent member's etcd must not lead afterwards, since it will not know the new keys, and no
  *  lease can be renewed through it. Never throws. */
 export async function leadHere(store: ClusterStore, places: EtcdPlaces): Promise<void> {
-  const link = await membershipOf(store);
+  const link = await membershipOf(store, bestEffort);
   try {
     const leader = await link.leader();
     const [address] = leader?.clientAddresses ?? [];
@@ -66,7 +72,7 @@ export async function untilServing(
   places: EtcdPlaces & { readonly hasEnded: () => boolean },
 ): Promise<void> {
   const untilMs = performance.now() + serveMs;
-  const link = await membershipOf(store);
+  const link = await membershipOf(store, bestEffort);
   try {
     for (;;) {
       const status = await link.statusOf(clientAddress).catch(() => undefined);
