@@ -101,6 +101,7 @@ const typings: Readonly<Record<string, Typing>> = {
     ],
   },
   'move web --target-host https://new:8443': { refusal: noServer },
+  'move web --target-host https://new:8443 --no-live': { refusal: noServer },
   'copy web --target-host https://new:8443 --refresh': { refusal: noServer },
   'move web web2': { before: ['stop web --force'] },
   'image import image.tar.xz --alias own': { typed: 'image import own.tar.gz --alias own' },

@@ -23,7 +23,7 @@ if (missing !== undefined) console.log(`skipped: a move from a real LXD, since $
 const bridge = `gm${process.pid % 100_000}`;
 const running = ['r1', 'r2', 'withdata'];
 /** Stopped containers of the default project. */
-const stopped = Array.from({ length: isLongRun ? 20 : 7 }, (_, index) => `c${index + 1}`);
+const stopped = Array.from({ length: isLongRun ? 24 : 7 }, (_, index) => `c${index + 1}`);
 const ofTeam = ['t1', 't2'];
 
 describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {

@@ -5,11 +5,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../server/drivers/storage/btrfs/btrfs.ts';
+import { buildPrograms, runGantry } from '../../support/cli/programs.ts';
 import { realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing } from '../../support/hosts/lxd-clients.ts';
 import { openLxdAndDaemon, treeIn, type LxdAndDaemon } from '../../support/hosts/lxd-and-daemon.ts';
 import { stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
 import { isLongRun } from '../../support/left-out.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 import { until } from '../../support/until.ts';
 
 const missing = stockLxdMissing() ?? clientMissing('lxc') ?? (await realRuntimeMissing());
@@ -34,6 +36,8 @@ for i in $(seq 8); do head -c $(($2 * 98304)) /dev/urandom > big$i; done
 for i in $(seq 64); do mkdir d$i; (cd d$i; head -c $(($2 * 4096)) /dev/urandom | split -b 64K); done; du -sm .`;
 
 describe.skipIf(missing !== undefined)('a running container of a real LXD', () => {
+  const home = tempFolder('gtmr-home-');
+  const programs = buildPrograms();
   let pair: LxdAndDaemon;
   let lxd: StockLxd;
   let daemon: TestDaemon;
@@ -144,5 +148,23 @@ describe.skipIf(missing !== undefined)('a running container of a real LXD', () =
       expect(hashes(lxdRoot())).toBe(whole);
       expect((await lxd.get(`/1.0/instances/${pool}`)).status).toBe('Running');
     });
+
+    test(
+      'comes back by gantry move --no-live, without a flag for files that change',
+      { timeout: limitMs },
+      async () => {
+        const last = ticksIn(join(lxdRoot(), 'ticks'));
+        const sockets = ['--host', `unix://${lxd.socketPath}`, '--target-host', `unix://${daemon.socketPath}`];
+        const moved = await runGantry(programs, ['move', pool, '--no-live', '--storage', pool, ...sockets], {
+          cwd: home,
+        });
+        expect(moved.code, moved.stderr).toBe(0);
+        const ticks = await ticksAfter(join(ourRoot(), 'ticks'), last.length);
+        expect(ticks.slice(0, last.length)).toEqual(last);
+        report('gantry move from LXD', ticks.slice(last.length - 1));
+        expect(hashes(ourRoot())).toBe(whole);
+        expect((await lxd.call('GET', `/1.0/instances/${pool}`)).status).toBe(404);
+      },
+    );
   });
 });

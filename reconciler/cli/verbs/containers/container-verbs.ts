@@ -40,16 +40,21 @@ const copyFlags = {
   mode: text('--mode <mode>', 'which side connects: the target (pull), the source (push) or this program (relay)'),
   containerOnly: toggle('--container-only', 'without snapshots'),
   storage: text('--storage <pool>', 'pool for the root disk'),
-  live: toggle('--live', 'copy a checkpoint of its processes too', {
-    isHidden: true,
-    opposite: toggle('--no-live', 'copy the files of a running container as they are'),
-  }),
 };
+const live = (without: string) =>
+  toggle('--live', 'copy a checkpoint of its processes too', {
+    isHidden: true,
+    opposite: toggle('--no-live', without),
+  });
 
 export const copy = verb('copy', 'copy a container, also to another server', {
   alias: 'cp',
   args: copyArgs,
-  flags: { ...copyFlags, refresh: toggle('--refresh', 'bring an existing copy up to date') },
+  flags: {
+    ...copyFlags,
+    live: live('copy the files of a running container as they are'),
+    refresh: toggle('--refresh', 'bring an existing copy up to date'),
+  },
 });
 export type CopyOptions = OptionsOf<typeof copy>;
 
@@ -58,9 +63,10 @@ export const move = verb('move', 'move a container to another server, member of 
   args: copyArgs,
   flags: {
     ...copyFlags,
+    live: live('without its memory: copy it while it runs, stop it for the last seconds, start it on the target'),
     target: text('--target <member>', 'member of the cluster to move it to; the container is stopped'),
   },
-  examples: ['gantry move web1 --target two', 'gantry move web1 --target-host https://other:8443'],
+  examples: ['gantry move web1 --target two', 'gantry move web1 --target-host https://other:8443 --no-live'],
 });
 export type MoveOptions = OptionsOf<typeof move>;
 

@@ -1,4 +1,5 @@
 // `gantry copy` and `gantry move`: a container on this server, or from one server to another.
+import type { Container } from '../../../../server/api/container/container.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import {
   copyContainer,
@@ -14,9 +15,11 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { serverOptions } from '../../session/contexts.ts';
-import { usageError } from '../../errors/usage-error.ts';
+import { commandError, usageError } from '../../errors/usage-error.ts';
 import { refuseServerInName } from '../../flags/server-in-name.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { moveRunning } from './move-running.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type BothOptions = CopyVerbOptions & MoveVerbOptions;
@@ -40,18 +43,33 @@ async function copyOrMove(
   await withTarget(context, async (from, to) => {
     if (from.host === to.host && name === target && storage === undefined && member === undefined)
       throw usageError('give the copy another name, or --target-host');
-    await requireSource(from, name, context.stop);
+    const source = await requireSource(from, name, context.stop);
     const sides: readonly [ContainerAt, ContainerAt] = [
       { client: from, name },
       { client: to, name: target },
     ];
+    const isRunningAway = source?.status === 'Running' && from.host !== to.host;
+    if (isRunningAway && verb === 'move' && options.live === false) {
+      if (source.ephemeral) throw commandError(`container/${name} is ephemeral: the stop of a move would delete it`);
+      await moveRunning(context, ...sides, options);
+      return;
+    }
     await (verb === 'copy' ? copyContainer : moveContainer)(
       ...sides,
       verb === 'copy' ? { ...options, drops: isRecordKey } : options,
       context.cancel,
-    );
+    ).catch((error: unknown) => {
+      if (!isRunningAway || options.live === false || !/\bCRIU\b/.test(reasonOf(error))) throw error;
+      throw commandError(`${reasonOf(error)}; ${withoutMemory[verb]}`, error);
+    });
   });
 }
+
+/** What is left where the memory of processes cannot travel. */
+const withoutMemory = {
+  copy: '--no-live copies its files while it runs',
+  move: '--no-live moves it without its memory: it is stopped for the last seconds, and started on the target',
+};
 
 const inContainer = /^[^/:]+:\//;
 
@@ -65,9 +83,10 @@ function refuseFiles(from: string, to: string): void {
   if (inContainer.test(to)) throw usageError(`this copies containers; for files: gantry file push ${from} ${path(to)}`);
 }
 
-/** The requests of a copy also answer 404 for a pool or a member that is missing. */
-async function requireSource(client: Client, name: string, signal: AbortSignal): Promise<void> {
-  if (!name.includes('/')) await client.get('container', name, signal).catch(refuseMissing('container', name));
+/** The container, undefined for a snapshot. The requests of a copy also answer 404 for a pool or a member that is missing. */
+async function requireSource(client: Client, name: string, signal: AbortSignal): Promise<Container | undefined> {
+  if (name.includes('/')) return undefined;
+  return (await client.get('container', name, signal).catch(refuseMissing('container', name))).metadata;
 }
 
 /** The target is reached with the options of the source, unless others are given for it. */

@@ -2,7 +2,7 @@
 import type { KindTypes } from '../../../../server/api/kind-schemas.ts';
 import { copyContainer, type CopyOptions } from '../../../../server/client/channels/migrate.ts';
 import { copyVolume } from '../../../../server/client/channels/copy-volume.ts';
-import { ClientError, isNotFound } from '../../../../server/client/client-error.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { waitForRunning } from '../../../engine/running-operations.ts';
@@ -10,6 +10,7 @@ import { carryContainerBackup, carryVolumeBackup } from './carry-backup.ts';
 import { copyUntilShort } from './copy-passes.ts';
 import type { ContainerMove, ImageMove, Move, ObjectMove, VolumeMove } from './moves.ts';
 import type { Progress } from './progress-file.ts';
+import { isStopped, startOnce, statusOf, stopOrKill } from './stop-and-start.ts';
 
 export interface Carrier {
   readonly from: Client;
@@ -170,24 +171,7 @@ async function copyOnce({ from, to, mode, signal }: Carrier, { name, devices, dr
 async function stopForMove({ from, progress, graceSeconds, signal }: Carrier, { id, name, isRunning }: ContainerMove) {
   const ran = progress.entries.get(id)?.ran ?? isRunning;
   await progress.record(id, { stage: 'stopped', ran });
-  if (await isStopped(from, name, signal)) return;
-  const stop = (how: object): Promise<unknown> =>
-    from.operations.run(() => from.putContainerState(name, { action: 'stop', ...how }, signal), signal);
-  await stop({ timeout: graceSeconds }).catch(async (error: unknown) => {
-    if (signal.aborted || (await isStopped(from, name, signal))) return;
-    if (!(error instanceof ClientError)) throw error;
-    await stop({ force: true });
-  });
-}
-
-const statusOf = async (client: Client, name: string, signal: AbortSignal): Promise<string> =>
-  (await client.containerState(name, signal)).metadata.status;
-const isStopped = async (client: Client, name: string, signal: AbortSignal): Promise<boolean> =>
-  (await statusOf(client, name, signal)) === 'Stopped';
-
-async function startOnce(client: Client, name: string, signal: AbortSignal): Promise<void> {
-  if (!(await isStopped(client, name, signal))) return;
-  await client.operations.run(() => client.putContainerState(name, { action: 'start' }, signal), signal);
+  if (!(await isStopped(from, name, signal))) await stopOrKill(from, name, graceSeconds, signal);
 }
 
 async function startAgain({ from, to, progress, signal }: Carrier, move: ContainerMove, cause: unknown): Promise<void> {

@@ -87,12 +87,43 @@ test('A wrong command is refused with the reason', async () => {
     expect([ran.code, ran.stderr], argv.join(' ')).toEqual([code, expect.stringMatching(text)]);
   }
   two.a.daemon.sim.faults.refuseCheckpoints('CRIU is not installed');
-  const moved = await there('move', 'stays', '--no-live');
-  expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('stop it before moving it')]);
   const live = await there('copy', 'stays', 'live');
-  expect([live.code, live.stderr]).toEqual([1, expect.stringContaining('CRIU is not installed')]);
+  expect([live.code, live.stderr]).toEqual([
+    1,
+    expect.stringMatching(/CRIU is not installed.*; --no-live copies its files/),
+  ]);
+  const moved = await there('move', 'stays');
+  expect([moved.code, moved.stderr]).toEqual([1, expect.stringMatching(/CRIU is not installed.*; --no-live moves it/)]);
   expect(await there('copy', 'stays', 'files', '--no-live')).toMatchObject({ code: 0 });
   expect(await names(two.b)).toContain('files');
+});
+
+test('A running container moves with --no-live: it is stopped here and starts there', async () => {
+  await createContainer(two.a.daemon, 'busy');
+  await two.a.daemon.ok('PUT', '/1.0/containers/busy/state', { action: 'start' });
+  writeFileSync(join(volumeDir(two.a, 'busy'), 'rootfs/file'), 'x');
+  await two.a.daemon.ok('POST', '/1.0/containers/busy/snapshots', { name: 's' });
+  const ran = await there('move', 'busy', '--no-live');
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('busy: stopping it') });
+  expect(await names(two.a)).not.toContain('busy');
+  expect((await two.b.daemon.get('/1.0/containers/busy')).status).toBe('Running');
+  expect(existsSync(join(volumeDir(two.b, 'busy'), 'rootfs/file'))).toBe(true);
+  expect(await two.b.daemon.get('/1.0/containers/busy/snapshots')).toEqual(['/1.0/containers/busy/snapshots/s']);
+});
+
+test('A move with --no-live that fails leaves the original running, and no copy', async () => {
+  await createContainer(two.a.daemon, 'back');
+  await two.a.daemon.ok('PUT', '/1.0/containers/back/state', { action: 'start' });
+  two.b.daemon.sim.faults.inject({ operation: 'start', container: 'back', error: 'no space', times: 1 });
+  const ran = await there('move', 'back', '--no-live');
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('no space')]);
+  expect((await two.a.daemon.get('/1.0/containers/back')).status).toBe('Running');
+  expect(await names(two.b)).not.toContain('back');
+  await createContainer(two.a.daemon, 'brief', { ephemeral: true });
+  await two.a.daemon.ok('PUT', '/1.0/containers/brief/state', { action: 'start' });
+  const refused = await there('move', 'brief', '--no-live');
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('the stop of a move would delete it')]);
+  expect((await two.a.daemon.get('/1.0/containers/brief')).status).toBe('Running');
 });
 
 test('A copy belongs to no set, here and on another server, and a moved container keeps its record', async () => {
