@@ -87,17 +87,23 @@ export async function findBtrfsPool(root: string, pool: PoolSpec): Promise<Recor
 
 /** Idempotent: file systems that are there are kept, and mounted. */
 export async function makeFileSystem(location: BtrfsLocation, pool: PoolSpec): Promise<void> {
-  if (location.kind === 'file') await makeFile(location.path, pool);
-  if (location.kind === 'device') await formatDevice(location, pool);
-  await ensureMounted(location, pool);
+  if (location.kind === 'directory') return;
+  const isNew = await (location.kind === 'file' ? makeFile(location.path, pool) : formatDevice(location, pool));
+  try {
+    await ensureMounted(location, pool);
+  } catch (error) {
+    // Nothing is in it yet. Later its removal would have to mount it.
+    if (isNew && (await typeAt(location.mount)) === undefined) await removeFileSystem(location, pool).catch(() => {});
+    throw error;
+  }
 }
 
-/** Made under another name: a file that is there has a whole file system in it. */
-async function makeFile(path: string, pool: PoolSpec): Promise<void> {
+/** Made under another name: a file that is there has a whole file system in it. False if it is there. */
+async function makeFile(path: string, pool: PoolSpec): Promise<boolean> {
   const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
   if (bytes < smallestPool)
     throw driverErrors.invalid(`config.size: a btrfs pool needs at least 128MiB, not ${pool.config['size']}`);
-  if (await hasLoopFile(path)) return;
+  if (await hasLoopFile(path)) return false;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const half = `${path}.new`;
   await rm(half, { force: true });
@@ -109,10 +115,12 @@ async function makeFile(path: string, pool: PoolSpec): Promise<void> {
     await rm(half, { force: true });
     throw asDriverError(`cannot make the file ${path} of pool ${pool.name}`, error);
   }
+  return true;
 }
 
-async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>, pool: PoolSpec): Promise<void> {
-  if ((await deviceOf(location.uuid)) !== undefined) return;
+/** False if the device has the file system. */
+async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>, pool: PoolSpec): Promise<boolean> {
+  if ((await deviceOf(location.uuid)) !== undefined) return false;
   const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
   const content = await contentOf(location.initial);
   if (content !== undefined) throw driverErrors.inUse(`${what}: it has ${content}; wipe it first`);
@@ -121,6 +129,7 @@ async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>
   await made.catch((error: unknown) => {
     throw asDriverError(what, error);
   });
+  return true;
 }
 
 /** Idempotent; after a restart of the daemon it is mounted already. */

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countSubvolumes } from '../../../../server/drivers/storage/btrfs/commands.ts';
 import { defaultSize } from '../../../../server/drivers/storage/loop-file.ts';
@@ -99,6 +100,27 @@ describe.skipIf(why !== undefined)('a pool in a file of its own', () => {
     await loopsGone(where.state);
     expect(await readdir(join(where.state, 'disks'))).toEqual([]);
     expect(await readdir(where.root)).toEqual([]);
+  });
+
+  test('leaves nothing that needs a mount to be removed when the host cannot mount it', async () => {
+    const { root, state } = await place();
+    const driver = new URL('../../../../server/drivers/storage/btrfs/btrfs.ts', import.meta.url).href;
+    const code = `
+      const { openBtrfsStorage } = await import(${JSON.stringify(driver)});
+      const log = { debug() {}, info() {}, warn() {}, error() {} };
+      const storage = openBtrfsStorage({ root: ${JSON.stringify(root)}, unpackImage: () => {}, log });
+      const spec = { name: 'p', driver: 'btrfs', config: { size: '256MiB' } };
+      const pool = { ...spec, config: await storage.fillConfig(spec) };
+      const made = await storage.createPool(pool, new AbortController().signal).catch(({ message }) => message);
+      await storage.deletePool(pool);
+      console.log(made);`;
+    const loader = fileURLToPath(new URL('../../../support/run-typescript.mjs', import.meta.url));
+    // Only this process and its children find no working mount.
+    const script = 'mount --bind /bin/false "$(command -v mount)" && exec "$@"';
+    const node = [process.execPath, '--import', loader, '--input-type=module', '--eval', code];
+    const made = execFileSync('unshare', ['--mount', 'sh', '-c', script, 'sh', ...node], { encoding: 'utf8' });
+    expect(made).toContain('cannot mount pool p');
+    expect([await readdir(join(state, 'disks')), await readdir(root)]).toEqual([[], []]);
   });
 
   test('is found mounted by the next daemon, and mounted by it after the host was restarted', async () => {
