@@ -9,6 +9,9 @@ const maxWaitingBytes = 256 * 1024;
 const frameBytes = 128;
 /** How often a peer that is not read is pinged: only a failed write says that its connection has ended. Nobody waits for its answer. */
 const pingMs = 5_000;
+/** How often a peer is pinged whose silence ends its connection, and after how many pings without an answer. */
+const lifePingMs = 10_000;
+const maxUnanswered = 4;
 /** How long the peer may take to receive the rest before the connection closes. */
 const closeGraceMs = 30_000;
 
@@ -49,8 +52,28 @@ export function channelOf(peer: WebSocket, socket: Duplex): Channel {
       isClosing = true;
       endWhenSent(peer, socket);
     },
+    silent: () => silenceOf(peer),
     gone,
   };
+}
+
+/** Counts pings, not time: a process that was stopped for a while has not read the answers yet. */
+function silenceOf(peer: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    let unanswered = 0;
+    const heard = (): void => void (unanswered = 0);
+    peer.on('message', heard).on('pong', heard);
+    const pings = setInterval(() => {
+      if (unanswered >= maxUnanswered) {
+        clearInterval(pings);
+        resolve();
+        return;
+      }
+      unanswered += 1;
+      if (peer.readyState === peer.OPEN) peer.ping();
+    }, lifePingMs).unref();
+    for (const end of ['leaving', 'close']) peer.once(end, () => clearInterval(pings));
+  });
 }
 
 /** Ends like LXD: after everything was sent, the connection closes, without a close frame. */

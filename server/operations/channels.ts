@@ -18,6 +18,9 @@ export interface Channel {
   barrier(): Promise<void> | undefined;
   /** Closes once all output is sent. Idempotent. */
   close(): void;
+  /** Pings the peer, which has to read all the time, and resolves when it answers no more: what is sent to a host that vanished waits for the
+   *  kernel a quarter of an hour. */
+  silent(): Promise<void>;
   /** Resolves when the connection is gone, whichever side ended it. */
   readonly gone: Promise<void>;
 }

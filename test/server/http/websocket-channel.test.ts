@@ -56,3 +56,21 @@ test('a client that vanishes while it is held back is noticed', async () => {
   vi.advanceTimersByTime(10_000);
   await until(() => isGone);
 });
+
+test('a peer that answers pings is not silent, and one that reads no more is after four pings', async () => {
+  let isSilent = false;
+  void channel.silent().then(() => (isSilent = true));
+  let pongs = 0;
+  peer.on('pong', () => (pongs += 1));
+  for (let round = 1; round <= 10; round += 1) {
+    vi.advanceTimersByTime(10_000);
+    await until(() => pongs === round);
+  }
+  expect(isSilent).toBe(false);
+  client.pause();
+  vi.advanceTimersByTime(40_000);
+  await turn();
+  expect(isSilent).toBe(false);
+  vi.advanceTimersByTime(10_000);
+  await until(() => isSilent);
+});

@@ -53,6 +53,7 @@ export class Peer {
   #isReported = false;
   /** The other side is a real LXD, as its header showed. */
   #isLxd = false;
+  #isWatched = false;
   /** Aborts when the other side failed or left, or this side was cancelled. */
   readonly signal: AbortSignal;
 
@@ -66,7 +67,7 @@ export class Peer {
 
   async send(message: Message): Promise<void> {
     this.signal.throwIfAborted();
-    await this.#channels.control.send(this.#encoded(message));
+    await this.#untilFailed(this.#channels.control.send(this.#encoded(message)));
   }
 
   /** LXD knows only two final messages: success, and failure with its reason. */
@@ -128,7 +129,7 @@ export class Peer {
     await this.#untilFailed(this.#channels.fs.barrier());
   }
 
-  /** The kernel needs a quarter of an hour to give up what it sends to a host that vanished; the idle control channel ends before. */
+  /** The kernel needs a quarter of an hour to give up what it sends to a host that vanished; the control channel reports it before. */
   async #untilFailed(sending: Promise<void> | undefined): Promise<void> {
     if (sending === undefined) return;
     await new Promise<void>((resolve, reject) => {
@@ -186,6 +187,7 @@ export class Peer {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
         if (message.type === lxdHeader) this.#isLxd = true;
+        else if (!this.#isLxd) this.#watchSilence();
         // LXD leaves right after this message, while the local rsync may still be ending.
         if (this.#isLxd && message.type === 'done') this.#isOver = true;
         if (message.type === 'error') {
@@ -202,6 +204,16 @@ export class Peer {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** LXD reads its control channel only between transfers, and is left to the kernel. */
+  #watchSilence(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    void this.#channels.control.silent().then(() => {
+      this.#isReported = true;
+      return this.#fail(new PeerError('the other side does not answer any more: its host or the network is down'));
+    });
   }
 
   /** If the data channel breaks first, the reason may still arrive on the control channel. */

@@ -16,6 +16,7 @@ function start(code: number) {
     send: (bytes) => void sent.push(Buffer.from(bytes).toString()),
     barrier: () => void sent.push('end'),
     close,
+    silent: () => new Promise(() => {}),
     gone,
   };
   const relayed = relayPipes(process, [channel, channel, channel], Promise.resolve(channel));
