@@ -294,6 +294,15 @@ describe('facts of processes', () => {
   });
 });
 
+describe('folders of the reconciler', () => {
+  test('come from makeFolder: mkdir with recursive never ends below /proc', () => {
+    const recursive = all.filter(
+      ({ path, text }) => path.startsWith('reconciler/') && /mkdir(?:Sync)?\([^;]*recursive/.test(text),
+    );
+    expect(recursive.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe('the pure core', () => {
   const pure = all.filter(({ path }) => /^(reconciler\/core|server\/api)\//.test(path));
 

@@ -1,10 +1,11 @@
 // The audit log: one line per request to change something, on disk before the change begins. It only grows; long files are
 // rotated. audit-chain.ts chains the lines.
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, stat, type FileHandle } from 'node:fs/promises';
+import { open, rename, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { syncDirectory } from '../../../server/lib/durable-files.ts';
 import { hasCode } from '../../../server/lib/shared/error-code.ts';
+import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import type { AuditCheck, AuditEntry } from '../contract/index.ts';
 import { ChainCheck, chained, emptyChain, entryOf, type Link } from './audit-chain.ts';
 import { auditFiles, lastLink, linesOf, rotatedPath } from './audit-files.ts';
@@ -108,7 +109,7 @@ export class AuditLog {
   }
 
   async #opened(): Promise<OpenFile> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(this.#file), 0o700);
     const last = await lastLink(this.#file);
     const handle = await open(this.#file, 'a+', 0o600);
     try {

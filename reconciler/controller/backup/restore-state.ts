@@ -62,7 +62,7 @@ async function unpack(file: string, folder: string, controller: string): Promise
     const state = set === undefined ? undefined : (JSON.parse(data.toString('utf8')) as SetState);
     if (set !== undefined && state?.pin !== undefined) held.push(set);
     const text = state === undefined ? data : `${JSON.stringify(withoutCurrent(state))}\n`;
-    await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(join(folder, path)), 0o700);
     await writeFile(join(folder, path), text, { mode: 0o600, flush: true });
     files += 1;
   }

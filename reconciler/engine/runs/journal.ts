@@ -1,6 +1,6 @@
 // Writes the journal of a run, a file of JSON lines under the state directory: planned, begun and finished steps, with the id of each
 // operation before the wait for it. It never has values of objects. resume-operations.ts reads journals.
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Operation } from '../../../server/api/operation.ts';
@@ -9,6 +9,7 @@ import { isChange } from '../../core/plan/summary.ts';
 import type { EngineEvent } from '../steps/events.ts';
 import type { RunResult } from '../run-result.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { makeFolderSync } from '../../../server/lib/shared/make-folder.ts';
 
 export interface JournalPlace {
   /** $XDG_STATE_HOME/gantry, or ~/.local/state/gantry. */
@@ -109,7 +110,7 @@ export class Journal {
     }));
     this.#guarded(() => {
       const folder = runsDirectory(this.#place);
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolderSync(folder, 0o700);
       this.#file = openSync(join(folder, `${this.id}.ndjson`), 'ax', 0o600);
       forgetOld(folder);
     });

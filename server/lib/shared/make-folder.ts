@@ -1,7 +1,8 @@
 // Makes a directory that a user named, with its parents.
+import { mkdirSync, statSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fileError, hasCode } from './error-code.ts';
+import { fileError, FileError, hasCode } from './error-code.ts';
 
 /**
  * As `mkdir` with `recursive`, which never returns where the file system refuses new names as missing ones: below /proc it tries again
@@ -20,9 +21,38 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   }
 }
 
+/** The same for code that cannot wait. */
+export function makeFolderSync(path: string, mode?: number): void {
+  const attempt = (): unknown => {
+    try {
+      mkdirSync(path, mode);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  };
+  let error = attempt();
+  const parent = dirname(path);
+  if (hasCode(error, 'ENOENT') && parent !== path) {
+    makeFolderSync(parent, mode);
+    error = attempt();
+  }
+  if (error === undefined) return;
+  const found = mayExist(error) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+  if (found?.isDirectory() !== true) throw failure(path, error);
+}
+
 async function needFolder(path: string, error: unknown): Promise<void> {
-  const found = hasCode(error, 'EEXIST', 'EROFS', 'EACCES', 'EPERM')
-    ? await stat(path).catch(() => undefined)
-    : undefined;
-  if (found?.isDirectory() !== true) throw fileError(`cannot make the folder ${path}`, error);
+  const found = mayExist(error) ? await stat(path).catch(() => undefined) : undefined;
+  if (found?.isDirectory() !== true) throw failure(path, error);
+}
+
+const mayExist = (error: unknown): boolean => hasCode(error, 'EEXIST', 'EROFS', 'EACCES', 'EPERM');
+
+function failure(path: string, error: unknown): unknown {
+  const what = `cannot make the folder ${path}`;
+  // The parent exists, so nothing is missing.
+  return hasCode(error, 'ENOENT')
+    ? new FileError(`${what}: its file system takes no new folders: name another place`, 'ENOENT', error)
+    : fileError(what, error);
 }

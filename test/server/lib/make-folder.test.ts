@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
+import { makeFolder, makeFolderSync } from '../../../server/lib/shared/make-folder.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
 const home = tempFolder('gantry-make-folder-');
@@ -11,6 +11,8 @@ test('a directory is made with its parents and its mode, and made again without 
   for (let time = 0; time < 2; time += 1) await makeFolder(path, 0o700);
   await makeFolder(`${path}/`);
   for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(home, each)).mode & 0o7777, each).toBe(0o700);
+  for (let time = 0; time < 2; time += 1) makeFolderSync(join(home, 'd/e/'), 0o700);
+  for (const each of ['d', 'd/e']) expect(statSync(join(home, each)).mode & 0o7777, each).toBe(0o700);
 });
 
 test('two at once make one directory', async () => {
@@ -38,11 +40,17 @@ test.each([
     // A case before has made it.
   }
   await expect(makeFolder(join(home, path))).rejects.toMatchObject({ code });
+  expect(() => makeFolderSync(join(home, path))).toThrow(expect.objectContaining({ code }));
 });
 
 test.each(['/proc/gantry', '/proc/gantry/x/y', '/proc/self/x/y'])(
   'the kernel refuses %s, and the call ends',
   async (path) => {
-    await expect(makeFolder(path)).rejects.toMatchObject({ code: 'ENOENT' });
+    const refusal = {
+      code: 'ENOENT',
+      message: expect.stringMatching(/^cannot make the folder \/proc.*takes no new folders/),
+    };
+    await expect(makeFolder(path)).rejects.toMatchObject(refusal);
+    expect(() => makeFolderSync(path)).toThrow(expect.objectContaining(refusal));
   },
 );

@@ -1,8 +1,9 @@
 // The folders with the files of revisions of one source, complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileError, hasCode } from '../../../../server/lib/shared/error-code.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 /** How long a checkout stays after somebody asked for it, since its manifests may be read still. */
 const useMs = 600_000;
@@ -32,7 +33,7 @@ export class Checkouts {
   async make(revision: string, fill: (dir: string) => Promise<void>): Promise<string> {
     const there = await this.find(revision);
     if (there !== undefined) return there;
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     const draft = await mkdtemp(join(this.#folder, '.draft-'));
     try {
       await fill(draft);
@@ -48,7 +49,7 @@ export class Checkouts {
   async makeNamed(
     fill: (dir: string) => Promise<string>,
   ): Promise<{ readonly dir: string; readonly revision: string }> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     const draft = await mkdtemp(join(this.#folder, '.draft-'));
     try {
       const revision = await fill(draft);

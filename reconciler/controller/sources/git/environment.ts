@@ -1,7 +1,8 @@
 // The environment of git for one source: ignores configuration of the host and its users, reads credentials from files.
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 import { sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
@@ -22,7 +23,7 @@ export async function gitEnvironment(
   home: string,
   absolute: (path: string) => string,
 ): Promise<GitEnvironment> {
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeFolder(home, 0o700);
   const passed = inherited.flatMap((name) =>
     process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
   );

@@ -1,5 +1,5 @@
 // The bare repository of a source: lists references, fetches one, describes a commit.
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { DamagedCopyError, SourceError, sourceErrors } from '../source.ts';
@@ -9,6 +9,7 @@ import { readListing as parseListing } from './choose-reference.ts';
 import type { GitAnswer, GitCall, GitProgram } from './git-program.ts';
 import type { GitUrl } from './git-url.ts';
 import { isObjectId } from './ref-name.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 export interface Commit {
   readonly id: string;
@@ -185,7 +186,7 @@ export class Mirror {
       () => false,
     );
     if (isThere) return;
-    await mkdir(this.dir, { recursive: true, mode: 0o700 });
+    await makeFolder(this.dir, 0o700);
     await this.#git.run({ args: ['init', '--quiet', '--bare', '--template=', this.dir] }, signal);
   }
 }

@@ -1,12 +1,13 @@
 // Checks who signed a commit or a tag, with the keys of the source only: its own keyring and list of allowed signers.
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Verification, sourceErrors } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { importKey } from './import-key.ts';
 import type { FetchResult, Mirror } from './mirror.ts';
 import { readGpgStatus, readSshOutput } from './read-signature.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 
 type Keys = NonNullable<GitSettings['verify']>;
 
@@ -88,7 +89,7 @@ async function prepareKeys(keys: Keys, context: SignatureContext, signal: AbortS
   // A kill or a full disk leaves a part of the file, which is written last.
   if ((await readFile(prepared.signersFile).catch(() => undefined))?.equals(signers) === true) return prepared;
   await rm(folder, { recursive: true, force: true });
-  await mkdir(prepared.gnupgHome, { recursive: true, mode: 0o700 });
+  await makeFolder(prepared.gnupgHome, 0o700);
   for (const key of gpg) await importKey(key, prepared.gnupgHome, context.env, signal);
   await writeFile(prepared.signersFile, signers, { mode: 0o600 });
   return prepared;

@@ -1,9 +1,10 @@
 // Writes a download to a file, counts its bytes and compares its digest.
 import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileError, FileError } from '../../../../server/lib/shared/error-code.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 import { tooLarge, type TreeLimits } from '../files/limits.ts';
 import { SourceError, sourceErrors } from '../source.ts';
 
@@ -21,7 +22,7 @@ export async function keep(
   request: KeepRequest,
 ): Promise<string> {
   const { what, limits, digest: wanted } = request;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   const hash = createHash('sha256');
   const handle = await open(file, 'w', 0o600);
   let size = 0;
