@@ -1,7 +1,7 @@
 // Syncs files and directories to the disk, so that acknowledged data survives a power cut.
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, lstat, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, lstat, open, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, fileError, hasCode } from './shared/error-code.ts';
 import { ifMissing } from './shared/missing-files.ts';
@@ -80,6 +80,18 @@ export function createWhole(file: string, content: FileContent, how: FileWrite =
       return false;
     }
   });
+}
+
+/** Replaces a file or a link by a symbolic link, or leaves it as it is; errors name it. */
+export async function replaceByLink(file: string, target: string): Promise<void> {
+  const draft = draftOf(file);
+  try {
+    await symlink(target, draft);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw fileError(`cannot make the link ${file}`, error);
+  }
 }
 
 const linkOrCopy = (from: string, to: string): Promise<void> =>

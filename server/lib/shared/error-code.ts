@@ -19,6 +19,7 @@ export class FileError extends Error {
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder on this machine',
   EEXIST: 'it already exists',
+  ENOTEMPTY: 'it already exists, and is not empty',
   EACCES: 'permission denied on this machine: change the permissions, or name another place',
   EPERM: 'this machine does not permit it',
   ENOTDIR: 'a part of the path is no folder',

@@ -1,5 +1,5 @@
 // `gantry import lxd-terraform`: the texts of whole configurations, listed parts with lines, and the written folder.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importTerraform } from '../../../reconciler/manifest/import-terraform/import-terraform.ts';
@@ -275,4 +275,17 @@ test('The new folder has the whole configuration with other files and the state,
   }))
     expect(existsSync(join(out, name)), name).toBe(isThere);
   expect((await cli(['import', 'lxd-terraform', from])).stdout).toContain('# main.tf\n');
+});
+
+test('of imports into one folder at once one makes it whole, and the others say that it exists', async () => {
+  const folder = tempFolder('gitf-');
+  const out = join(folder, 'out');
+  const runs = await Promise.all(Array.from({ length: 4 }, () => cli(['import', 'lxd-terraform', shop, '-o', out])));
+  expect(runs.filter(({ code }) => code === 0)).toHaveLength(1);
+  for (const { code, stderr } of runs) if (code !== 0) expect(stderr).toMatch(/out.* already exists/);
+  expect(readdirSync(folder)).toEqual(['out']);
+  const alone = join(folder, 'alone');
+  await cli(['import', 'lxd-terraform', shop, '-o', alone]);
+  const names = (dir: string): ReadonlySet<string> => new Set(readdirSync(dir, { recursive: true }).map(String));
+  expect(names(out)).toEqual(names(alone));
 });

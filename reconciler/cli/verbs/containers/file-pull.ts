@@ -1,11 +1,10 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
 import type { Command, RunOf } from '../../session/context.ts';
-import { lstat, rm, stat, symlink } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
 import type { filePull } from './container-verbs.ts';
-import { replaceWhole } from '../../../../server/lib/durable-files.ts';
-import { fileError } from '../../../../server/lib/shared/error-code.ts';
+import { replaceByLink, replaceWhole } from '../../../../server/lib/durable-files.ts';
 import { withClient } from '../../session/connect.ts';
 import { download } from '../../output/download.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
@@ -70,7 +69,7 @@ async function copy(context: Command, files: Files, entry: FileEntry, path: stri
   context.stop.throwIfAborted();
   if (entry.type === 'file')
     return download(context, path, entry.body, (chunks) => writeLocal(chunks, target, entry.mode));
-  if (entry.type === 'symlink') return linkLocal(entry.target, target);
+  if (entry.type === 'symlink') return replaceByLink(target, entry.target);
   await makeFolder(target);
   // A listing may name an entry twice, first as a link to another place.
   if (!(await lstat(target)).isDirectory()) throw commandError(`${target} is not a directory`);
@@ -89,14 +88,7 @@ async function copy(context: Command, files: Files, entry: FileEntry, path: stri
 
 async function writeLocal(chunks: AsyncIterable<Buffer>, target: string, mode: number): Promise<void> {
   if ((await lstat(target).catch(() => undefined))?.isSymbolicLink() === true)
-    throw commandError(`cannot write ${target}: it is a symbolic link`);
+    throw commandError(`cannot write ${target}: it is a symbolic link; name the file that it leads to, or remove it`);
   // Never setuid: the file belongs to the local user.
   await replaceWhole(target, chunks, { mode: mode & 0o777, isFlushed: false });
-}
-
-async function linkLocal(text: string, target: string): Promise<void> {
-  await rm(target, { force: true });
-  await symlink(text, target).catch((error: unknown) => {
-    throw fileError(`Cannot make the link ${target}`, error);
-  });
 }

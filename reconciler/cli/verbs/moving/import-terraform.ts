@@ -1,6 +1,7 @@
 // `gantry import lxd-terraform DIR`: rewrites a configuration for our provider, and lists each part that cannot be converted, with its line.
+import { randomBytes } from 'node:crypto';
 import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { importTerraform, type ImportedTerraform } from '../../../manifest/import-terraform/import-terraform.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
@@ -58,10 +59,10 @@ async function needFree(output: string, dir: string): Promise<void> {
 /** Creates the folder atomically, with all other files of the configuration: templates, values, its state. */
 async function writeWhole(dir: string, output: string, { files, replaced }: ImportedTerraform): Promise<void> {
   const target = resolve(output);
-  const partial = join(target, '..', `.${basename(target)}.partial`);
+  // Another import into the same folder has a draft of its own.
+  const partial = join(dirname(target), `.${basename(target)}.${randomBytes(4).toString('hex')}.partial`);
   try {
-    await rm(partial, { recursive: true, force: true });
-    await makeFolder(join(target, '..'));
+    await makeFolder(dirname(target));
     await cp(dir, partial, { recursive: true, filter: (path) => !isLeftOut(relative(dir, path)) });
     for (const path of replaced) await rm(join(partial, path));
     for (const { path, text } of files) await writeFile(join(partial, path), text);

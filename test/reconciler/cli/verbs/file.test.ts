@@ -180,6 +180,19 @@ describe('a malicious container', () => {
     expect([readdirSync(cut), readFileSync(join(cut, 'x'), 'utf8')]).toEqual([['x'], 'mine']);
   });
 
+  test('A link that cannot be made leaves the file that was there; one that can takes its place', async () => {
+    const linked = join(here, 'linked/rootfs');
+    mkdirSync(linked, { recursive: true });
+    writeFileSync(join(linked, 'x'), 'mine');
+    answers = { '/': listing('x'), '/x': { type: 'symlink', body: 'long'.repeat(2000) } };
+    const ran = await pull(join(here, 'linked'));
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('cannot make the link')]);
+    expect([readdirSync(linked), readFileSync(join(linked, 'x'), 'utf8')]).toEqual([['x'], 'mine']);
+    answers = { '/': listing('x'), '/x': { type: 'symlink', body: 'elsewhere' } };
+    expect((await pull(join(here, 'linked'))).code).toBe(0);
+    expect([readdirSync(linked), readlinkSync(join(linked, 'x'))]).toEqual([['x'], 'elsewhere']);
+  });
+
   test('A pull sets no setuid bit', async () => {
     answers = { '/': listing('s') };
     expect((await pull(join(here, 'lied3'))).code).toBe(0);
