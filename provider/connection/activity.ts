@@ -10,14 +10,19 @@ export class Activity {
     return this.#hasWritten;
   }
 
-  async during<T>(write: () => Promise<T>): Promise<T> {
+  /** `isNothing`: whether a write that failed so changed nothing, and does not count. */
+  async during<T>(write: () => Promise<T>, isNothing: (error: unknown) => boolean = () => false): Promise<T> {
     this.#hasWritten = true;
     this.#running += 1;
+    let counts = true;
     try {
       return await write();
+    } catch (error) {
+      counts = !isNothing(error);
+      throw error;
     } finally {
       this.#running -= 1;
-      this.#endedMs = Date.now();
+      if (counts) this.#endedMs = Date.now();
     }
   }
 

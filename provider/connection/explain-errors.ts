@@ -27,6 +27,8 @@ function remedyOf(what: string, error: unknown): string {
     case 'preconditionFailed':
       return 'Someone else changed it at the same time: plan again.';
     case 'exists':
+      if (what.startsWith('update '))
+        return 'Choose another name. If a resource of this configuration has it until now (two that exchange their names, or one of another provider block), do it in two applies: first give this one a name that nothing has, then the final one. To take over an object that this configuration does not have, remove this resource from the state and import that one.';
       return 'Choose another name, or take the existing object over with an import block (to = <the address of this resource>, id = <its import id>): it is yours if an apply was interrupted while it created or renamed it. If this configuration has it at another address, such as an old name or key of for_each, write a moved block (from, to). With create_before_destroy the two objects need different names.';
     case 'inUse':
       if (what.startsWith('update ')) return 'Remove it from its users in one apply, and change it in the next.';

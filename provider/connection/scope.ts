@@ -1,6 +1,7 @@
 // Lets every resource and data source choose its server and project: the attributes `remote` and `project`, which select the
 // connection, and their places in import ids.
 import { projectName } from '../../server/api/names.ts';
+import { isRefused } from '../../server/client/client-error.ts';
 import { text, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { Action, AnyAction } from '../framework/actions/action.ts';
@@ -79,7 +80,14 @@ export function scopedResource<A extends Attributes>(
     create: async (wanted, context) => inner.create(wanted, await inScope(context, wanted.planned as ValueMap)),
     async update(wanted, prior, context) {
       endMove(context.privateData);
-      const changed = await inner.update(wanted, prior, await inScope(context, prior as ValueMap));
+      const within = await inScope(context, prior as ValueMap);
+      const changed = await inner.update(wanted, prior, within).catch((error: unknown) => {
+        // A name that the plan did not know: the object that has it may have been planned since, to get the former name of this one.
+        const found = isRefused(error, 'exists')
+          ? nameCycle(inner, { planned: wanted.planned as ValueMap, prior: prior as ValueMap }, within.client)
+          : [];
+        throw found.length > 0 ? new DiagnosticError(found, error) : error;
+      });
       endImport(context.privateData);
       return changed;
     },

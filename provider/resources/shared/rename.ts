@@ -1,7 +1,6 @@
 // Renames objects in place; objects inside a renamed one follow it.
 import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
-import { repeatWhile } from '../../../server/lib/shared/repeat.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
@@ -9,7 +8,7 @@ import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isUnknown, type Value } from '../../framework/value.ts';
 import { readPath, segment, type Where } from './read-by-path.ts';
-import { hasUnknownOutcome, perform } from './write.ts';
+import { hasUnknownOutcome, performNaming } from './write.ts';
 
 interface Named {
   readonly name: string;
@@ -30,12 +29,7 @@ export async function renamePath(
   if (planned.name === prior.name) return;
   const call = { method: 'POST', path, query: { ...where }, json: { name: planned.name } } as const;
   try {
-    // Terraform renames at once what does not refer to each other: the object that has the name may be about to leave it.
-    await repeatWhile(() => perform(context, () => context.client.client.http.send(call, context.signal)), {
-      mayPass: (error) => isRefused(error, 'exists') && !context.signal.aborted,
-      runs: 20,
-      pauseMs: 500,
-    });
+    await performNaming(context, () => context.client.client.http.send(call, context.signal));
   } catch (error) {
     context.signal.throwIfAborted();
     const to = `${path.slice(0, path.lastIndexOf('/') + 1)}${segment(planned.name)}`;

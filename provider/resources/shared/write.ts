@@ -27,6 +27,31 @@ export const hasUnknownOutcome = (error: unknown): boolean =>
 export const perform = <T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> =>
   context.client.activity.during(() => attempt(context, begin));
 
+/** After this long without a write, no other object of this apply will free a name. */
+const freeingMs = 2_000;
+const longestFreeingMs = 60_000;
+
+/**
+ * The same for a request that needs a free name. Retries as long as this provider changes other objects, because Terraform renames and
+ * deletes at once what does not refer to each other: the object that has the name may be about to leave it.
+ */
+export async function performNaming<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
+  const { activity } = context.client;
+  const startedMs = Date.now();
+  for (;;) {
+    try {
+      return await activity.during(() => attempt(context, begin), isTaken);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      const waitedMs = Date.now() - startedMs;
+      if (Math.min(activity.quietMs(), waitedMs) >= freeingMs || waitedMs >= longestFreeingMs) throw error;
+      await pause(busyPauseMs, context.signal);
+    }
+  }
+}
+
+const isTaken = (error: unknown): boolean => isRefused(error, 'exists');
+
 async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
   const { client, reader } = context.client;
   reader.written();
@@ -62,7 +87,7 @@ export async function performCreate<T>(
     return reply;
   };
   try {
-    const reply = await perform(context, noted);
+    const reply = await performNaming(context, noted);
     context.mayExist();
     return reply;
   } catch (error) {

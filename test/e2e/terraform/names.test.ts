@@ -287,6 +287,33 @@ ${container('web', `source = { type = "image", alias = gantry_image_alias.${n}.n
     await terraform.expectNoChanges();
   });
 
+  const profile = (key: string, name: string): string =>
+    `resource "gantry_profile" "${key}" {\n  name = ${name}\n  description = "${key}"\n}\n`;
+
+  test('Names that the plan does not know and that go round are refused by the apply with the same recipe', async () => {
+    const two = (input: string, [a, b]: readonly [string, string]): string =>
+      `resource "terraform_data" "x" {\n  input = "${input}"\n}\n` +
+      profile('a', `substr("${a}\${terraform_data.x.output}", 0, 1)`) +
+      profile('b', `substr("${b}\${terraform_data.x.output}", 0, 1)`);
+    terraform.write(two('1', ['a', 'b']));
+    await terraform.apply();
+    terraform.write(two('2', ['b', 'a']));
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toContain('The gantry_profile a cannot become b in this apply');
+    expect(said).toContain('The gantry_profile b cannot become a in this apply');
+  });
+
+  test('A new object gets the name that another one loses in the same apply, by a rename or by its end', async () => {
+    terraform.write(profile('a', '"a"'));
+    await terraform.apply();
+    terraform.write(profile('a', '"b"') + profile('second', '"a"'));
+    await terraform.apply();
+    terraform.write(profile('third', '"a"'));
+    await terraform.apply();
+    expect(await daemon.get('/1.0/profiles/a')).toMatchObject({ description: 'third' });
+    expect((await daemon.call('GET', '/1.0/profiles/b')).status).toBe(404);
+  });
+
   test('Another name of a pool, which the API cannot rename, replaces the pool', async () => {
     terraform.write(pool);
     await terraform.apply();

@@ -32,7 +32,11 @@ async function rename(first: FakeAnswer, after: readonly string[], later?: FakeA
   cleanups.push(() => daemon.stop());
   const client = createClient(daemon.host);
   cleanups.push(() => client.close());
-  const link = { client, reader: { written() {} }, activity: { during: (work: () => unknown) => work() } };
+  const link = {
+    client,
+    reader: { written() {} },
+    activity: { during: (work: () => unknown) => work(), quietMs: () => 60_000 },
+  };
   const context = { client: link, signal: new AbortController().signal } as unknown as Parameters<typeof renamePath>[0];
   await renameKind(context, 'image_alias', former, wanted);
   return posts;
@@ -64,3 +68,12 @@ test('A rename waits for a name that the same apply takes away from another obje
   const taken: FakeAnswer = { error: 409, message: 'Alias b/2 already exists', code: 'exists' };
   expect(await rename(taken, [wanted.name], { sync: {} })).toBe(2);
 });
+
+test(
+  'A rename to a name that another object keeps fails as soon as the apply writes nothing else',
+  { timeout: 8_000 },
+  async () => {
+    const taken: FakeAnswer = { error: 409, message: 'Alias b/2 already exists', code: 'exists' };
+    await expect(rename(taken, [former.name])).rejects.toMatchObject({ code: 'exists' });
+  },
+);
