@@ -154,6 +154,27 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     });
   });
 
+  test('Devices can be those of another container, and a device that is undefined is left out', () => {
+    const stack = newStack();
+    const first = stack.container('a', { devices: { eth0: { type: 'nic' }, eth1: undefined } });
+    stack.container('b', { devices: first.devices });
+    const { 'container-a': a, 'container-b': b } = synth(stack).resource.gantry_container;
+    expect([a.devices, b.devices]).toEqual([
+      { eth0: { name: 'eth0', type: 'nic' } },
+      '${gantry_container.container-a.devices}',
+    ]);
+  });
+
+  test('A network takes nat from a variable', () => {
+    const stack = newStack();
+    const nat = new cdk.TerraformVariable(stack, 'nat', { type: 'bool' }).booleanValue;
+    stack.network('n', { ipv4: 'auto', nat });
+    expect(synth(stack).resource.gantry_network['network-n'].config).toEqual({
+      'ipv4.address': 'auto',
+      'ipv4.nat': '${var.nat}',
+    });
+  });
+
   test('A key that only Terraform knows is used as a reference', () => {
     const stack = newStack();
     const name = new cdk.TerraformVariable(stack, 'nic', { type: 'string', default: 'eth0' });

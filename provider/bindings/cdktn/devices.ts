@@ -7,9 +7,9 @@ export interface Device {
   readonly [property: string]: string;
 }
 
-/** Devices by name. */
+/** Devices by name. One that is undefined is left out, as an option would be. */
 export interface Devices {
-  readonly [name: string]: Device;
+  readonly [name: string]: Device | undefined;
 }
 
 export interface Limits {
@@ -76,7 +76,9 @@ export const forwardPort = (listen: string, connect: string): Device => ({ type:
 /** An interface without a `name` gets the name of its device. */
 export const withInterfaceNames = (devices: Devices): Record<string, Device> =>
   Object.fromEntries(
-    Object.entries(devices).map(([name, device]) => [name, device['type'] === 'nic' ? { name, ...device } : device]),
+    Object.entries(devices).flatMap(([name, device]) =>
+      device === undefined ? [] : [[name, device['type'] === 'nic' ? { name, ...device } : device]],
+    ),
   );
 
 /** Limits as config keys. */

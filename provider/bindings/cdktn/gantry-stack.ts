@@ -1,7 +1,7 @@
 // A stack for one server, with short typed methods that add pools, networks, images, profiles, volumes and containers. Each
 // method returns the generated construct, so all its features are available; a stack may also have other constructs.
 import { resolve } from 'node:path';
-import { Fn, TerraformAsset, TerraformStack, Token } from 'cdktn';
+import { Fn, TerraformAsset, TerraformStack, Token, type IResolvable } from 'cdktn';
 import type { Construct } from 'constructs';
 import { limitKeys, withInterfaceNames, type Devices, type Limits } from './devices.ts';
 import {
@@ -31,7 +31,7 @@ export interface NetworkOptions extends Named, Omit<networks.NetworkConfig, 'nam
   readonly ipv4?: string;
   readonly ipv6?: string;
   /** Whether containers reach other networks through the host's address, for each address family given here. */
-  readonly nat?: boolean;
+  readonly nat?: boolean | IResolvable;
 }
 
 export interface ImageOptions extends Named, Omit<images.ImageConfig, 'source'> {
@@ -47,7 +47,7 @@ export interface ImageOptions extends Named, Omit<images.ImageConfig, 'source'> 
 
 export interface ProfileOptions extends Named, Omit<profiles.ProfileConfig, 'name' | 'devices'> {
   readonly limits?: Limits;
-  readonly devices?: Devices;
+  readonly devices?: Devices | IResolvable;
 }
 
 export interface VolumeOptions extends Named, Omit<storageVolume.StorageVolumeConfig, 'name' | 'pool'> {}
@@ -58,7 +58,7 @@ export interface ContainerOptions extends Named, Omit<containers.ContainerConfig
   /** In order, later ones win. */
   readonly profiles?: readonly (profiles.Profile | string)[];
   readonly limits?: Limits;
-  readonly devices?: Devices;
+  readonly devices?: Devices | IResolvable;
 }
 
 /** Settings of the provider; missing ones come from GANTRY_* in the environment of Terraform or gantry. */
@@ -138,19 +138,20 @@ export class GantryStack extends TerraformStack {
 
 interface WithResources {
   readonly limits?: Limits;
-  readonly devices?: Devices;
+  readonly devices?: Devices | IResolvable;
   readonly config?: { [key: string]: string };
 }
 
 /** Merges limits into the config keys and names the interfaces. A key that is written in config wins. */
 function resourcesOf<T extends WithResources>({ limits, devices, config, ...others }: T) {
-  const isReference = Token.isUnresolved(devices);
   return {
     ...others,
     ...configOf(limitKeys(limits ?? {}), config),
-    ...(devices === undefined ? {} : { devices: isReference ? devices : withInterfaceNames(devices) }),
+    ...(devices === undefined ? {} : { devices: isReference(devices) ? devices : withInterfaceNames(devices) }),
   };
 }
+
+const isReference = (devices: Devices | IResolvable): devices is IResolvable => Token.isUnresolved(devices);
 
 /** Terraform merges a config that is a reference as a whole: its keys are known only then. */
 function configOf(keys: { readonly [key: string]: string }, config: { [key: string]: string } = {}) {
@@ -159,10 +160,13 @@ function configOf(keys: { readonly [key: string]: string }, config: { [key: stri
   return { config: Token.isUnresolved(config) ? Token.asStringMap(Fn.merge([keys, config])) : { ...keys, ...config } };
 }
 
-function familyKeys(family: 'ipv4' | 'ipv6', address: string | undefined, nat: boolean | undefined) {
+function familyKeys(family: 'ipv4' | 'ipv6', address: string | undefined, nat: NetworkOptions['nat']) {
   if (address === undefined) return {};
   const hasNat = nat !== undefined && address !== 'none';
-  return { [`${family}.address`]: address, ...(hasNat ? { [`${family}.nat`]: String(nat) } : {}) };
+  return {
+    [`${family}.address`]: address,
+    ...(hasNat ? { [`${family}.nat`]: typeof nat === 'boolean' ? String(nat) : Token.asString(nat) } : {}),
+  };
 }
 
 function imageSource(image: imageAlias.ImageAlias | string): containers.ContainerSource {

@@ -277,7 +277,7 @@ test('The new folder has the whole configuration with other files and the state,
   expect((await cli(['import', 'lxd-terraform', from])).stdout).toContain('# main.tf\n');
 });
 
-test('of imports into one folder at once one makes it whole, and the others say that it exists', async () => {
+test('one of several imports into one folder at once makes it whole, and the others say that it exists', async () => {
   const folder = tempFolder('gitf-');
   const out = join(folder, 'out');
   const runs = await Promise.all(Array.from({ length: 4 }, () => cli(['import', 'lxd-terraform', shop, '-o', out])));
