@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { poolDrivers } from '../api/storage/pool.ts';
+import { architectures } from '../api/image/architectures.ts';
 import type { Container } from '../api/container/container.ts';
 import { statusCodes } from '../api/status.ts';
 import type { InProject, ServerContents, ServerHost } from '../api/server/server-contents.ts';
@@ -77,6 +78,7 @@ async function openDryRunHost(stateDir: string, contents: ServerContents): Promi
     storage: Object.fromEntries(known.map((name) => [name, openPretendedStorage({ root, name })])),
     ids: { uids: simRange, gids: simRange, allowed: { uid: anyId, gid: anyId } },
     paths: { ...thisHost, isOtherHost: true },
+    architectures: architecturesOf(contents.host),
     reason: 'it is a dry run',
     close: async () => {
       await runtime.close();
@@ -114,6 +116,14 @@ function stateOf(container: InProject<Container>, nowhere: string): SimRunningRe
     startedAt: 0,
     limits: Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.'))),
   };
+}
+
+/** Every architecture if those of the host are unknown. */
+function architecturesOf({
+  architectures: known = Object.keys(architectures),
+}: ServerHost): readonly [string, ...string[]] {
+  const [own = 'x86_64', ...others] = known;
+  return [own, ...others];
 }
 
 /** More than any host has if the host's amount is unknown. */

@@ -32,6 +32,8 @@ export interface HostDrivers {
   readonly ids: HostIds;
   /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;
+  /** Architectures that the host runs, its own first; default: those of this host. */
+  readonly architectures?: readonly [string, ...string[]];
   readonly reason: string;
   close(): Promise<void>;
 }

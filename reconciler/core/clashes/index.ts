@@ -1,9 +1,12 @@
 // Finds declarations that are impossible or exclude each other, which the server would only refuse in the middle of an apply.
+import { architectureName } from '../../../server/api/image/architectures.ts';
 import { isRoot } from '../../../server/api/devices/index.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
 import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
+import { runnableArchitectures } from '../live/architectures.ts';
+import { scopesOf } from '../live/project-scope.ts';
 import { containerClashes } from './containers.ts';
 import { declaredContainers, expectedContainers, type ExpectedContainer } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
@@ -57,9 +60,14 @@ const withoutRoot = (document: Document, what: string): Diagnostic => ({
   ...document.location,
 });
 
-/** Finds valid values that this server would refuse: missing pool drivers, lines of raw.lxc. */
+/** Finds valid values that this server would refuse: missing pool drivers, architectures that its host does not run, lines of
+ *  raw.lxc. */
 const refusedValues = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] =>
-  objects.flatMap((object) => [...missingDriver(object, observed), ...refusedLines(object, observed)]);
+  objects.flatMap((object) => [
+    ...missingDriver(object, observed),
+    ...foreignArchitecture(object, observed),
+    ...refusedLines(object, observed),
+  ]);
 
 function missingDriver(object: Document, { pools, server }: Observed): readonly Diagnostic[] {
   const driver = textOf(object.values['driver']);
@@ -69,6 +77,35 @@ function missingDriver(object: Document, { pools, server }: Observed): readonly 
   const message = `the server cannot make ${object.address}: it has no driver ${driver}, only ${poolDrivers.join(', ')}`;
   const remedy = `choose one of these drivers, or install the programs of ${driver} on its host and restart the server`;
   return [problem(object, 'driver', message, remedy)];
+}
+
+/** New containers, and those that the plan makes again, whose own architecture or that of their image no host of the server runs. */
+function foreignArchitecture(object: Document, observed: Observed): readonly Diagnostic[] {
+  const runnable = runnableArchitectures(observed);
+  if (object.kind !== 'container' || runnable === undefined) return [];
+  const live = observed.containers.get(object.name)?.object.architecture;
+  const own = architectureName(textOf(object.values['architecture']) ?? '');
+  // LXD goes by the image alone.
+  const chosen = own === undefined || own === live || observed.server.isGantry !== true ? [] : [['architecture', own]];
+  const image = live === undefined ? imageArchitecture(object, observed) : undefined;
+  return [...chosen, ...(image === undefined ? [] : [['source', image]])].flatMap(([path = '', name = '']) => {
+    if (runnable.includes(name)) return [];
+    const message = `the server would refuse ${object.address}: ${path === 'source' ? 'its image is for' : 'it is for'} ${name}, and the host runs ${runnable.join(', ')}`;
+    return [problem(object, path, message, `choose an image and an architecture that the host runs`)];
+  });
+}
+
+/** Undefined for an image that the server does not have. */
+function imageArchitecture({ values, project }: Document, observed: Observed): string | undefined {
+  const source = mapOf(values['source']);
+  const of = (key: string): string => textOf(source[key]) ?? '';
+  if (of('type') !== 'image' || of('server') !== '') return undefined;
+  const { keyOf } = scopesOf(observed, []);
+  const aliased = observed.aliases.get(keyOf('image_alias', of('alias'), project))?.object.target;
+  const target = of('alias') === '' ? of('fingerprint') : aliased;
+  if (target === undefined || target === '') return undefined;
+  const image = [...observed.images.values()].find(({ object }) => object.fingerprint.startsWith(target));
+  return architectureName(image?.object.architecture ?? '');
 }
 
 /** The rules of gantryd; LXD has its own. */

@@ -17,6 +17,8 @@ export interface ObservedMember {
   readonly status: string;
   /** Absent on servers without groups of members. */
   readonly groups?: readonly string[];
+  /** Absent on servers that do not report it. */
+  readonly architecture?: string;
 }
 
 export type PooledVolume = KindTypes['storage_volume']['object'];
@@ -40,6 +42,8 @@ export interface Observed extends Tables {
     readonly isGantry?: boolean;
     /** Pool drivers of this server. Absent: not reported. */
     readonly poolDrivers?: readonly string[];
+    /** Architectures that its host runs, its own first. Absent: not reported. */
+    readonly architectures?: readonly string[];
     /** True when snapshots cannot have a description, as on LXD. */
     readonly lacksSnapshotDescriptions?: boolean;
   };

@@ -1,6 +1,7 @@
 // Observes the server with one list call for each kind, all at once. Decides nothing.
 import { isDeaf } from '../../core/kinds/server-config.ts';
 import { hasExtension } from '../../../server/api/server/capability.ts';
+import type { ClusterMember } from '../../../server/api/cluster/cluster.ts';
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Server } from '../../../server/api/server/server.ts';
 import { ClientError, isNotServed } from '../../../server/client/client-error.ts';
@@ -97,7 +98,7 @@ async function ofMembers(
   const environment: Partial<Server['environment']> | undefined = metadata.environment;
   if (environment?.server_clustered !== true) return {};
   const listed = await client.members(signal);
-  const members = new Map(listed.map(({ server_name, status, groups }) => [server_name, factsOf(status, groups)]));
+  const members = new Map(listed.map((member) => [member.server_name, factsOf(member)]));
   const answering = [...members].filter(([, { status }]) => status !== 'Offline').map(([name]) => name);
   const withConfigs = async <T extends { readonly name: string }>(
     kind: MemberKind,
@@ -127,9 +128,12 @@ async function ofMembers(
 }
 
 /** Older servers list no groups. A member with unknown facts is left alone, like an offline one. */
-function factsOf(shown: string, groups: readonly string[] | undefined): ObservedMember {
-  const status = shown === 'Unknown' ? 'Offline' : shown;
-  return groups === undefined ? { status } : { status, groups };
+function factsOf({ status, groups, architecture }: Partial<ClusterMember>): ObservedMember {
+  return {
+    status: status === undefined || status === 'Unknown' ? 'Offline' : status,
+    ...(groups === undefined ? {} : { groups }),
+    ...(architecture === undefined ? {} : { architecture }),
+  };
 }
 
 type ServerPart = Pick<Observed, 'server' | 'sets'>;
@@ -168,6 +172,7 @@ export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 's
   const config: Server['config'] | undefined = metadata.config;
   // A client that is not trusted sees no environment.
   const environment: Server['environment'] | undefined = metadata.environment;
+  const architectures = environment?.architectures;
   const drivers = environment?.storage_supported_drivers?.map(({ Name }) => Name);
   return {
     server: {
@@ -176,6 +181,7 @@ export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 's
       ...(etag === undefined ? {} : { etag }),
       ...(isDeaf(metadata) ? { isDeaf: true } : {}),
       ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : { isGantry: true }),
+      ...(architectures === undefined ? {} : { architectures }),
       ...(drivers === undefined ? {} : { poolDrivers: drivers }),
     },
     sets: readSetStates(config ?? {}),

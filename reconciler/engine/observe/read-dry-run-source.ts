@@ -9,6 +9,7 @@ import { isMap } from '../../core/documents/json-values.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import { notesIn } from '../../core/ownership/project-notes.ts';
+import { runnableArchitectures } from '../../core/live/architectures.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 
 /** `http` is used only for GET. */
@@ -29,7 +30,7 @@ export async function readServerContents(
   const shared = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
     [...table.values()].map(({ object }) => object).filter((one) => projectOfLive(observed, one) === undefined);
   const [host, snapshots] = await Promise.all([
-    readHost(client, signal),
+    readHost(client, observed, signal),
     readSnapshots(client, observed, plan, signal),
   ]);
   return {
@@ -52,7 +53,7 @@ export async function readServerContents(
 const homeOf = (observed: Observed, object: object): string =>
   projectOfLive(observed, object) ?? observed.base ?? defaultProject;
 
-async function readHost(client: ContentsClient, signal: AbortSignal): Promise<ServerHost> {
+async function readHost(client: ContentsClient, observed: Observed, signal: AbortSignal): Promise<ServerHost> {
   const [{ metadata }, resources] = await Promise.all([
     client.server(signal),
     client.http
@@ -64,8 +65,10 @@ async function readHost(client: ContentsClient, signal: AbortSignal): Promise<Se
       }),
   ]);
   const { cpu, memory } = resources;
+  const architectures = runnableArchitectures(observed);
   return {
     poolDrivers: poolDriversOf(metadata),
+    ...(architectures === undefined ? {} : { architectures }),
     ...(cpu === undefined ? {} : { cpus: cpu.total }),
     ...(memory === undefined ? {} : { memoryBytes: memory.total }),
   };

@@ -38,7 +38,7 @@ export function architectureId(text: string): number {
 }
 
 /** The architectures that a host with this kernel name runs: its own first, then its 32-bit personality. */
-export function architecturesOfHost(machine: string): string[] {
+export function architecturesOfHost(machine: string): [string, ...string[]] {
   const name = architectureName(machine);
   if (name === undefined) return [machine];
   const { personality }: Architecture = architectures[name];

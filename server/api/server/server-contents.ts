@@ -39,6 +39,7 @@ export interface ServerHost {
   /** Storage drivers known to be available. */
   readonly poolDrivers: readonly string[];
   /** Absent: unknown, so that no check refuses anything because of it. */
+  readonly architectures?: readonly string[];
   readonly cpus?: number;
   readonly memoryBytes?: number;
 }

@@ -1,8 +1,9 @@
 // The shared dependencies of use cases: records, drivers, locks, and the sagas, complete before the first one runs.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, machine } from 'node:os';
 import type { Foundation } from '../foundation.ts';
+import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { Guard } from '../../drivers/runtime/guard/guard.ts';
 import { clusterDir } from '../../membership/membership.ts';
 import type { RecordName } from '../../operations/pending-undos.ts';
@@ -65,6 +66,7 @@ export function composeCommon(base: Foundation, stateDir: string) {
       tag: ownTag(stateDir),
     }),
     unprivilegedOnly,
+    architectures: host.architectures ?? architecturesOfHost(machine()),
     location: (): string => cluster.ownName,
     ...(paths === undefined ? {} : { paths }),
   };

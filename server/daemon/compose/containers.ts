@@ -2,7 +2,6 @@
 import type { Foundation } from '../foundation.ts';
 import type { Common } from './common.ts';
 import type { ImageParts } from './images.ts';
-import { architectureName } from '../../api/image/architectures.ts';
 import { SilentGuestSockets } from '../../guest/dry-run-sockets.ts';
 import { GuestSocketServer } from '../../guest/guest-sockets.ts';
 import { svcDialect } from '../../http/dialects/svc.ts';
@@ -18,7 +17,6 @@ import { snapshotAtStart } from '../../services/containers/snapshots/schedule.ts
 import { Shutdowns } from '../../services/containers/power/shutdowns.ts';
 import { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
-import { machine } from 'node:os';
 
 export type ContainerParts = ReturnType<typeof composeContainers>;
 
@@ -34,7 +32,6 @@ export function composeContainers(base: Foundation, common: Common, { images, pu
     pulls,
     running,
     guests,
-    architecture: architectureName(machine()) ?? machine(),
     shutdowns: new Shutdowns(),
     snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   };

@@ -1,7 +1,6 @@
 // The use cases of images: local ones, remote ones, and making new ones.
 import type { Foundation } from '../foundation.ts';
 import type { Common } from './common.ts';
-import { architecturesOfHost } from '../../api/image/architectures.ts';
 import type { ImagePost } from '../../api/image/image.ts';
 import { version } from '../../api/version.ts';
 import { damageCheck, noDamageCheck } from '../../drivers/image/damage.ts';
@@ -18,7 +17,6 @@ import type { Caller } from '../../services/shared/caller.ts';
 import { proxySettings } from '../../services/shared/settings.ts';
 import { makeImage } from '../../services/transfer/publish/make-image.ts';
 import type { DaemonOptions } from '../daemon-options.ts';
-import { machine } from 'node:os';
 
 export type ImageParts = ReturnType<typeof composeImages>;
 
@@ -43,7 +41,6 @@ export function composeImages(
     ...imageDeps,
     room: (project) => imageRoom(records, project),
     remotes,
-    architectures: architecturesOfHost(machine()),
   });
   const making = { ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } };
   return {

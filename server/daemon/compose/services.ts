@@ -37,7 +37,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
   const imageParts = composeImages(base, common, users, remoteLimits);
   const containerParts = composeContainers(base, common, imageParts);
   const { containerDeps, running, guests } = containerParts;
-  const { architecture } = containerDeps;
+  const [architecture] = common.architectures;
   const attempts = new Attempts(() => clock.nowMs(), trustLimits);
   const networks = new Networks({ ...common, running });
   const storagePools = new StoragePools(common);
@@ -76,7 +76,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     pools,
     profiles: new Profiles({ ...common, running, guests }),
     projects: new Projects({ ...common, running }),
-    restoreDeps: { ...common, architecture },
+    restoreDeps: common,
     sagas,
     scheduled: [
       ...snapshotTasks({ ...common, snapshots: containerParts.snapshots }),

@@ -1,6 +1,7 @@
 // Chooses the member that creates a container: the requested one, or the best one that has what it needs.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import type { ContainerCreate } from '../../api/container/container.ts';
+import { architectureName } from '../../api/image/architectures.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { isLimited } from '../../api/project/project-problems.ts';
 import { plainName, qualifiedName } from '../../api/project/project-names.ts';
@@ -80,7 +81,8 @@ export class Placing {
     const { devices } = expand(machine, profilesOf(records, inProject));
     return {
       pool: rootDisk(devices)?.pool,
-      architecture: body.architecture ?? source?.document.architecture ?? image?.document.architecture,
+      architecture:
+        architectureName(body.architecture ?? '') ?? source?.document.architecture ?? image?.document.architecture,
       image: image?.name,
       near: source?.member,
       volumes: attachedVolumes(devices).map((disk) => volumeKeyIn(records, caller.project, disk.pool, disk.name)),

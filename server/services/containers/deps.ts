@@ -26,8 +26,8 @@ export interface ContainerDeps extends Pick<
   readonly maas: MaasRegistry;
   /** Takes the snapshot of a container whose schedule has @startup; the caller holds its lock. */
   readonly snapshotAtStart: (name: string, signal: AbortSignal) => Promise<void>;
-  /** Kernel architecture of this host. */
-  readonly architecture: string;
+  /** Architectures that this host runs, its own first. */
+  readonly architectures: readonly [string, ...string[]];
   /** Where devices find host files; default: this host's paths. */
   readonly paths?: HostPaths;
   readonly logsDir: string;

@@ -3,7 +3,6 @@ import { hostname, machine, release, type as systemType } from 'node:os';
 import { servedExtensions } from '../../api/server/extensions.ts';
 import { renderServerConfig, type StoredServerConfig } from '../../api/server/server-config.ts';
 import type { Server, ServerEnvironment } from '../../api/server/server.ts';
-import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { version } from '../../api/version.ts';
 import { authMethods } from '../../auth/oidc/settings.ts';
 import { keepJson } from '../../lib/cached-json.ts';
@@ -19,6 +18,7 @@ export interface ServerViewDeps extends Pick<ServiceParts, 'records' | 'runtime'
   readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
   readonly loop: { readonly figures: LoopFigures };
   readonly unprivilegedOnly: boolean;
+  readonly architectures: readonly string[];
   readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
   /** Why writes are refused now. */
   readonly readOnly: () => string | undefined;
@@ -112,7 +112,7 @@ export class ServerView {
     const drivers = pools.driversInUse();
     return {
       addresses: [...addresses],
-      architectures: architecturesOfHost(machine()),
+      architectures: [...this.#deps.architectures],
       certificate: certPem,
       certificate_fingerprint: fingerprint,
       driver: runtime.name,

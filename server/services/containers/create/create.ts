@@ -44,7 +44,7 @@ type CreateDeps = Pick<
   | 'events'
   | 'locks'
   | 'clock'
-  | 'architecture'
+  | 'architectures'
   | 'maas'
 > & { readonly hosts: NetworkHosts };
 
@@ -184,8 +184,8 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   const draft = {
     architecture:
       body.source.type === 'none'
-        ? checkArchitecture(body.architecture, deps.architecture)
-        : architectureOf(body.architecture, origin.base.architecture, deps.architecture),
+        ? checkArchitecture(body.architecture, deps.architectures)
+        : architectureOf(body.architecture, origin.base.architecture, deps.architectures),
     profiles: body.profiles ?? origin.base.profiles ?? ['default'],
     config: { ...origin.base.config, ...sent },
     devices,

@@ -154,19 +154,41 @@ export function withRootIn(
   return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
 }
 
-/** LXD clients send numbers and other meaningless names: then the source's architecture applies, else the host's. */
-export const architectureOf = (sent: string | undefined, source: string | undefined, host: string): string =>
-  architectureName(sent ?? '') ?? architectureName(source ?? '') ?? host;
+/** LXD clients send numbers and other meaningless names: then the source's architecture applies, else the host's. Both must be among those
+ *  that the host runs (`hosts`, its own first): the files are for the source's. */
+export function architectureOf(
+  sent: string | undefined,
+  source: string | undefined,
+  hosts: readonly [string, ...string[]],
+): string {
+  const ofSource = architectureName(source ?? '') ?? hosts[0];
+  mustRun(ofSource, hosts, 'source');
+  const name = architectureName(sent ?? '') ?? ofSource;
+  mustRun(name, hosts);
+  return name;
+}
 
-export function checkArchitecture(sent: string | undefined, host: string): string {
-  if (sent === undefined || sent === '') return host;
+/** The architecture of a new container by any of its names; that of the host for an empty one. Throws unless the host runs it. */
+export function checkArchitecture(sent: string | undefined, hosts: readonly [string, ...string[]]): string {
+  const name = knownArchitecture(sent, hosts[0]);
+  mustRun(name, hosts);
+  return name;
+}
+
+/** `own` for an empty one. */
+export function knownArchitecture(sent: string | undefined, own: string): string {
+  if (sent === undefined || sent === '') return own;
   const known = architectureName(sent);
-  if (known === undefined) {
-    throw errors.invalid('container', [
-      { path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` },
-    ]);
-  }
-  return known;
+  if (known !== undefined) return known;
+  const message = `${JSON.stringify(sent)} is not a known architecture`;
+  throw errors.invalid('container', [{ path: 'architecture', message }]);
+}
+
+function mustRun(name: string, hosts: readonly string[], path = 'architecture'): void {
+  if (hosts.includes(name)) return;
+  const what = path === 'source' ? `has the architecture ${name}, which` : name;
+  const message = `${what} is not supported by this host; it runs ${hosts.join(' and ')}`;
+  throw errors.invalid('container', [{ path, message }]);
 }
 
 /** Adds volatile.<nic>.hwaddr for every nic without an address. */

@@ -14,8 +14,8 @@ import { expand, type ExpandedSettings, isServerKey, nicNetworks } from '../../s
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../shared/patch.ts';
 import { claimsOf, newClaims } from '../../networks/nic-addresses.ts';
 import {
-  checkArchitecture,
   checkDraft,
+  knownArchitecture,
   requirePlaces,
   requireProfiles,
   withHardwareAddresses,
@@ -45,7 +45,6 @@ type UpdateDeps = Pick<
   | 'events'
   | 'locks'
   | 'view'
-  | 'architecture'
   | 'maas'
   | 'log'
 > & { readonly hosts: NetworkHosts };
@@ -216,8 +215,8 @@ export async function applyRootSize(
 function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
   return finish(deps, name, document, {
     ...document,
-    // A missing or unknown architecture keeps the container's own: its files cannot change theirs.
-    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    // A missing or empty architecture keeps the container's own, as on LXD.
+    architecture: knownArchitecture(body.architecture, document.architecture),
     profiles: body.profiles ?? [],
     config: withoutOthersAddresses(deps, name, replaceConfig(body.config, containerConfigKey, document.config)),
     devices: replaceDevices(body.devices),
@@ -240,7 +239,7 @@ function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: 
 function merged(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
   return finish(deps, name, document, {
     ...document,
-    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    architecture: knownArchitecture(body.architecture, document.architecture),
     profiles: body.profiles ?? document.profiles,
     config: mergeConfig(document.config, body.config, containerConfigKey),
     devices: mergeDevices(document.devices, body.devices),

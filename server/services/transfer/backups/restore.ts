@@ -30,7 +30,7 @@ import { profileIn, profilesOf } from '../../shared/project-scope.ts';
 
 export type RestoreDeps = Pick<
   ContainerDeps,
-  'records' | 'pools' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+  'records' | 'pools' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architectures'
 > & { readonly hosts: NetworkHosts };
 
 /** Takes over the uploaded file. */
@@ -156,7 +156,7 @@ function draft(
 function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string, taken: ReadonlySet<string>) {
   const template = saved.config[applyTemplateKey];
   const machine = {
-    architecture: checkArchitecture(saved.architecture, deps.architecture),
+    architecture: checkArchitecture(saved.architecture, deps.architectures),
     profiles: saved.profiles,
     config: {
       ...withoutTaken(retainedKeys(saved.config, true), taken),

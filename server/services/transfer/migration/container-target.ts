@@ -106,7 +106,7 @@ export function targetVolume(
 
 /** Checks that need only the body, made before the connection. */
 function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
-  checkArchitecture(body.architecture, deps.architecture);
+  checkArchitecture(body.architecture, deps.architectures);
   const missing = (body.profiles ?? []).filter((profile) => profilesOf(deps.records, name)(profile) === undefined);
   const problems = [
     ...missing.map((profile) => ({ path: 'profiles', message: `there is no profile ${profile} on this server` })),
@@ -119,7 +119,7 @@ function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreat
   if (profiles === undefined || profiles === null || devices === undefined || devices === null) return;
   // The config decides the place of its files and its privileges. Real clients send it.
   const config = withoutServerKeys(replaceConfig(body.config));
-  checkDraft(deps, name, { architecture: deps.architecture, profiles, devices, config });
+  checkDraft(deps, name, { architecture: deps.architectures[0], profiles, devices, config });
 }
 
 /** Members missing from the body are taken from the source. */
@@ -131,7 +131,7 @@ function draft(
 ): ReceiveContainerParams {
   const base = body.source['base-image'];
   const wanted = {
-    architecture: checkArchitecture(body.architecture ?? object.architecture, deps.architecture),
+    architecture: checkArchitecture(body.architecture ?? object.architecture, deps.architectures),
     profiles: body.profiles ?? object.profiles,
     devices: body.devices ?? object.devices,
     config: {
