@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { findProgram } from './programs.ts';
-import type { PosixSpawn, SpawnPlan } from './posix-spawn.ts';
+import { isOutOfProcesses, type PosixSpawn, type SpawnPlan } from './posix-spawn.ts';
 import type { Libc } from './syscalls.ts';
 
 export interface HostChild {
@@ -22,7 +22,8 @@ const unknown = 255;
 
 export const signalNumber = (name: NodeJS.Signals | null): number => (name === null ? 0 : constants.signals[name]);
 
-/** Uses posix_spawn if possible: not in a worker thread, which gets no signals, and so no SIGCHLD. */
+/** Throws if the host has no room for another process: an exit code would blame the program. Uses posix_spawn if possible: not in a worker
+ *  thread, which gets no signals, and so no SIGCHLD. */
 export function startChild(libc: Libc | undefined, plan: SpawnPlan): HostChild {
   const { posixSpawn } = libc ?? {};
   if (libc !== undefined && posixSpawn !== undefined && isMainThread) return new SpawnedChild(libc, posixSpawn, plan);
@@ -76,7 +77,8 @@ class SpawnedChild extends Ending implements HostChild {
     try {
       this.pid = posixSpawn(plan);
       watchProgram(libc, this.pid, (status) => this.end(status === undefined ? unknown : codeOf(status)));
-    } catch {
+    } catch (error) {
+      if (isOutOfProcesses(error)) throw error;
       this.pid = undefined;
       setImmediate(() => this.end(neverRan));
     }

@@ -1,7 +1,9 @@
 // Starts host programs without copying this process. Node forks: for a process of a hundred megabytes that blocks Node for 4 ms and more;
 // libc's posix_spawn shares the memory until the child's program runs, 0.1 ms. Does not wait for the child.
 import { constants } from 'node:fs';
+import { getSystemErrorName } from 'node:util';
 import type { LibraryHandle } from 'koffi';
+import { hasCode } from '../../../lib/shared/error-code.ts';
 
 export interface SpawnPlan {
   /** A full path. */
@@ -15,7 +17,7 @@ export interface SpawnPlan {
   readonly terminal?: string;
 }
 
-/** The program's pid. Throws an Error that names the program and the kernel's error number. */
+/** The program's pid. Throws an Error that names the program and the kernel's error. */
 export type PosixSpawn = (plan: SpawnPlan) => number;
 
 /** More than any libc's structures take (glibc: 80 and 336 bytes). */
@@ -67,7 +69,7 @@ export function loadPosixSpawn(libc: LibraryHandle): PosixSpawn | undefined {
           [file, ...args, null],
           [...variables, null],
         ) as number;
-        if (code !== 0) throw new Error(`Cannot run ${file}: error ${code}`);
+        if (code !== 0) throw startFailure(file, code);
         return pid[0] ?? 0;
       } finally {
         destroy(actions);
@@ -77,6 +79,19 @@ export function loadPosixSpawn(libc: LibraryHandle): PosixSpawn | undefined {
     return undefined;
   }
 }
+
+/** The error of a program that did not start, with its code. Pure. */
+export function startFailure(file: string, errno: number): Error {
+  const code = getSystemErrorName(-errno);
+  const why =
+    code === 'EAGAIN'
+      ? `${code}: the limit of processes and threads is reached (TasksMax of gantryd's unit, pids.max of its cgroup, RLIMIT_NPROC, kernel.pid_max)`
+      : code;
+  return Object.assign(new Error(`Cannot run ${file}: ${why}`), { code });
+}
+
+/** The host has no room for a process now: says nothing about the program. */
+export const isOutOfProcesses = (error: unknown): boolean => hasCode(error, 'EAGAIN') || hasCode(error, 'ENOMEM');
 
 const onTerminal: readonly (readonly [to: number, from: number])[] = [
   [1, 0],

@@ -45,7 +45,8 @@ class QuickProgram extends EventEmitter implements StartedProgram {
       this.#pid = start(libc, plan, ends.theirs);
       watchProgram(libc, this.#pid, (status) => this.#end(status));
     } catch (error) {
-      for (const stream of ends.ours) stream?.destroy();
+      // Output ends by itself, as that of a program that says nothing: a stream that breaks would hide the reason from its reader.
+      ends.ours[0]?.destroy();
       process.nextTick(() => this.emit('error', error));
     } finally {
       ends.close();

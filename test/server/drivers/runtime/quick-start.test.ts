@@ -1,14 +1,21 @@
 // A daemon with real containers starts all its programs without a copy of itself.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lxcAvailable, openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
+import { startChild } from '../../../../server/drivers/runtime/host/child-process.ts';
+import { startFailure } from '../../../../server/drivers/runtime/host/posix-spawn.ts';
+import { quickStart } from '../../../../server/drivers/runtime/host/quick-start.ts';
+import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { copyGuestTreeInto } from '../../../../server/drivers/storage/copy-tree.ts';
+import { readFrom } from '../../../../server/drivers/storage/tree-stream.ts';
 import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { startProgramsBy } from '../../../../server/lib/start-program.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
+const libc = await loadLibc();
 const available = process.getuid?.() === 0 ? await lxcAvailable() : { ok: false as const, reason: 'it needs root' };
 if (!available.ok) console.log(`skipped: programs of a daemon with real containers: ${available.reason}`);
 
@@ -43,3 +50,35 @@ test.skipIf(!available.ok)(
     }
   },
 );
+
+test.skipIf(libc?.posixSpawn === undefined)(
+  'a program for which the host has no process left gives that as the reason, and no broken stream',
+  async () => {
+    if (libc === undefined) return;
+    const posixSpawn = (): never => {
+      throw startFailure('/bin/tar', constants.errno.EAGAIN);
+    };
+    const reason = /Cannot run \/bin\/tar: EAGAIN: the limit of processes and threads/;
+    startProgramsBy(quickStart({ ...libc, posixSpawn }));
+    try {
+      const read = { argv: ['tar'], confinement: { reads: [], writes: [], keeps: [] } };
+      const { signal } = new AbortController();
+      const consume = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+        for await (const _bytes of bytes);
+      };
+      await expect(readFrom(read, () => true, consume, signal)).rejects.toThrow(reason);
+      await expect(exec(['tar'])).rejects.toThrow(reason);
+    } finally {
+      startProgramsBy(undefined);
+    }
+    const plan = { file: '/usr/bin/lxc-attach', args: [], env: {}, cwd: '/', fds: [0, 1, 2] };
+    expect(() => startChild({ ...libc, posixSpawn }, plan)).toThrow(reason);
+  },
+);
+
+test('a program that is not there is its own fault, not that of the host', () => {
+  expect(startFailure('/bin/x', constants.errno.ENOENT)).toMatchObject({
+    code: 'ENOENT',
+    message: 'Cannot run /bin/x: ENOENT',
+  });
+});
