@@ -1,7 +1,7 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and the work after a container ends.
 import type { StateDeps, StateChange } from '../shared/state-deps.ts';
 import { halt, refuseStopped, shutDown, stopCleanly, stopNow, stopStateful, publishStopped } from './stop.ts';
-import { checkMayRun, startNow } from './start.ts';
+import { checkMayRun, needLogDir, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -94,6 +94,7 @@ async function restartNow(
   signal: AbortSignal,
 ): Promise<void> {
   checkMayRun(deps, readyContainer(deps.records, name));
+  await needLogDir(deps, name);
   await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
@@ -113,6 +114,7 @@ async function restartCleanly(
       throw errors.badRequest(`The container ${name} is not running: it is frozen`);
     checkMayRun(deps, readyContainer(deps.records, name));
   };
+  await needLogDir(deps, name);
   await shutDown(deps, name, { wanted, check, signal }, async (isOurs) => {
     // A forced stop is the later wish, and a forced restart has started it.
     if (!isOurs) return;

@@ -1,6 +1,6 @@
 // Starts a container, and records one that was found running.
 import { join } from 'node:path';
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { Caller } from '../../shared/caller.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
@@ -11,6 +11,7 @@ import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from '../shared/checkpoint.ts';
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
 import { logFailure } from '../../../lib/log.ts';
+import { fileError } from '../../../lib/shared/error-code.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
 import { AppError, errors } from '../../../api/errors.ts';
@@ -67,6 +68,22 @@ export async function startNow(
   else deps.events.lifecycle('container-started', containerUrl(name), caller);
 }
 
+const makeLogDir = async ({ logsDir }: Pick<StateDeps, 'logsDir'>, name: string): Promise<string> => {
+  const logDir = join(logsDir, name);
+  await mkdir(logDir, { recursive: true, mode: 0o700 });
+  return logDir;
+};
+
+/** For a restart, which must not stop what it cannot start. Throws if the log directory cannot be written. */
+export async function needLogDir(deps: Pick<StateDeps, 'logsDir'>, name: string): Promise<void> {
+  try {
+    await access(await makeLogDir(deps, name), constants.W_OK);
+  } catch (cause) {
+    const what = `The container ${name} cannot be restarted, and runs on: its log directory ${join(deps.logsDir, name)} cannot be written`;
+    throw errors.internal(errorText(fileError(what, cause)), cause);
+  }
+}
+
 /** Its devices and addresses are those that are recorded now. */
 async function startWith(deps: StateDeps, name: string, signal: AbortSignal, stateful: boolean): Promise<void> {
   await keepAddresses(deps.records, name, deps.view.expanded(readyContainer(deps.records, name)).devices);
@@ -74,8 +91,7 @@ async function startWith(deps: StateDeps, name: string, signal: AbortSignal, sta
   const idmap = await deps.idMaps.mapForStart(name);
   const entry = readyContainer(deps.records, name);
   await deps.view.during(name, statusCodes.starting, async () => {
-    const logDir = join(deps.logsDir, name);
-    await mkdir(logDir, { recursive: true, mode: 0o700 });
+    const logDir = await makeLogDir(deps, name);
     const rootfs = rootfsOf(deps, name, entry.document.pool);
     checkDisks(deps.records, name, deps.view.expanded(entry).devices);
     const prepared = await prepareRun(

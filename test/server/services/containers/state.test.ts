@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Records } from '../../../../server/records/records.ts';
 import { StoreError } from '../../../../server/store/store.ts';
@@ -386,3 +387,20 @@ test('a start notifies the runtime before its preparation, so that slow work beg
   }
   expect(published).toEqual(['stopped']);
 });
+
+test.each([{ force: true }, { timeout: 5 }])(
+  'a restart %j that could not start the container again does not stop it',
+  async (more) => {
+    const name = await containerIn('Running');
+    const logs = join(daemon.dir, 'logs', name);
+    rmSync(logs, { recursive: true, force: true });
+    // Not even root can write into a directory that is a file, as with one that is read-only.
+    writeFileSync(logs, '');
+    const failed = await setState(daemon, name, 'restart', more);
+    expect([failed.status, failed.err]).toEqual(['Failure', expect.stringContaining(`${logs} cannot be written`)]);
+    expect(await statusOf(daemon, name)).toBe('Running');
+    rmSync(logs);
+    await must(name, 'restart', more);
+    expect(await statusOf(daemon, name)).toBe('Running');
+  },
+);
