@@ -1,7 +1,7 @@
 // Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
 import { open, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { syncFile } from '../../../../server/lib/durable-files.ts';
+import { syncDirectory, syncFile } from '../../../../server/lib/durable-files.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
 import { hasCode } from '../../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
@@ -87,6 +87,9 @@ export class TreeWriter {
       if (`${root}${sep}${path}`.startsWith(`${end}${sep}`))
         throw this.#refuse(path, 'the link leads to a folder that holds it');
     }
+    // The names, too: a tree that lost some of its files declares less than its revision.
+    const folders = new Set([...this.#folders].flatMap(withAncestors));
+    await mapAtMost(syncsAtOnce, [...folders, '.'], (path) => syncDirectory(join(this.#dir, path)));
   }
 
   #check(path: string): void {
@@ -113,3 +116,7 @@ export class TreeWriter {
     });
   }
 }
+
+/** A path of folders, `a/b/c`, with `a/b` and `a`. */
+const withAncestors = (path: string): readonly string[] =>
+  path.split('/').map((_part, index, parts) => parts.slice(0, index + 1).join('/'));

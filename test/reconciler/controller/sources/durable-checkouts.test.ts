@@ -13,7 +13,7 @@ interface Prototype {
   sync: (this: { readonly fd: number }) => Promise<void>;
 }
 
-test('the files of a checkout are on the disk before it gets its name', async () => {
+test('the files of a checkout and their names are on the disk before it gets its name', async () => {
   const folder = tempFolder('gantry-checkouts-');
   const handle = await open(folder, 'r');
   const prototype = Object.getPrototypeOf(handle) as Prototype;
@@ -28,12 +28,17 @@ test('the files of a checkout are on the disk before it gets its name', async ()
   await checkouts.make('r1', async (dir) => {
     const writer = new TreeWriter(dir, 'source shop', defaultLimits);
     await writer.addFile('a.yaml', Buffer.from('kind: profile\nname: web\n'), false);
-    await writer.addFile('sub/b.yaml', Buffer.from('kind: profile\nname: db\n'), false);
+    await writer.addFile('sub/deep/b.yaml', Buffer.from('kind: profile\nname: db\n'), false);
+    writer.addLink('link/c.yaml', '../a.yaml');
     await writer.finish();
   });
   // They still had the name of the draft.
-  expect(synced.map((path) => path.replace(/^.*\/\.draft-[^/]+\//, 'draft/')).sort()).toEqual([
+  expect(synced.map((path) => path.replace(/^.*\/\.draft-[^/]+/, 'draft')).sort()).toEqual([
+    'draft',
     'draft/a.yaml',
-    'draft/sub/b.yaml',
+    'draft/link',
+    'draft/sub',
+    'draft/sub/deep',
+    'draft/sub/deep/b.yaml',
   ]);
 });
