@@ -1,9 +1,11 @@
 // Keeps user namespaces with given id maps, as open descriptors for idmapped mounts. No process stays in them.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverErrors } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
+import { startFailure } from '../host/posix-spawn.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 
 /** More than concurrent starts. Isolated containers have a map each. */
@@ -49,11 +51,13 @@ export function kernelMap(map: readonly IdMapEntry[], kind: 'uid' | 'gid'): stri
 async function makeNamespace(map: readonly IdMapEntry[]): Promise<number> {
   const own = readlinkSync('/proc/self/ns/user');
   const holder = spawn('unshare', ['--user', 'cat'], { stdio: ['pipe', 'ignore', 'ignore'], env: programEnv });
-  const ended = new Promise<void>((resolve) => holder.on('exit', () => resolve()).on('error', () => resolve()));
+  const ended = new Promise<NodeJS.ErrnoException | undefined>((resolve) =>
+    holder.on('exit', () => resolve(undefined)).on('error', resolve),
+  );
   holder.stdin.on('error', () => {});
   try {
     const { pid } = holder;
-    if (pid === undefined) throw new Error('unshare cannot be run');
+    if (pid === undefined) throw startFailure('unshare', -((await ended)?.errno ?? -constants.errno.ENOENT));
     for (let tries = 0; readlinkSync(`/proc/${pid}/ns/user`) === own; tries++) {
       if (tries > 2000) throw new Error('unshare made no user namespace');
       await sleep(1);
