@@ -93,7 +93,7 @@ export class Member {
           else reject(over?.aborted === true ? (over.reason as EtcdFailure) : failureOf(error, this.endpoint));
         },
       );
-      over?.addEventListener('abort', () => sent.cancel(), { once: true });
+      over?.addEventListener('abort', () => setImmediate(() => sent.cancel()), { once: true });
     });
   }
 
@@ -105,6 +105,7 @@ export class Member {
       responseDeserialize as (bytes: Buffer) => Streams[S][1],
       metadata,
     );
+    cancelLater(stream);
     // The stream's reader gets the error; a later one must not end the process.
     stream.on('error', () => {});
     this.#streams.add(stream);
@@ -120,6 +121,13 @@ export class Member {
     this.endStreams();
     this.#client.close();
   }
+}
+
+/** Replaces `cancel` by one that takes effect in the next turn of the event loop. A reset of a stream by code that runs while Node.js still reads
+ *  from the same connection (an answer that has just arrived) lets its HTTP/2 write without end: the process hangs and its memory grows. */
+function cancelLater(stream: { cancel(): void }): void {
+  const cancel = stream.cancel.bind(stream);
+  stream.cancel = () => void setImmediate(cancel);
 }
 
 /** TLS asks for a name, never for an address (RFC 6066), which gRPC would do: the certificate must still match the address. */
