@@ -5,9 +5,12 @@ import { makeSite, version, versionsHtml, type Source } from '../../docs/generat
 
 const roots = ['README.md', 'CHANGELOG.md', 'docs', 'examples', 'provider/docs'];
 
-/** What the repository at `root` has of the documentation. */
+/** What the repository or package at `root` has of the documentation: a package for Debian lacks the pages of the provider. */
 export function readSource(root: string): Source {
-  const all = roots.flatMap((path) => filesAt(root, path)).filter((path) => !path.startsWith('docs/generate/'));
+  const all = roots
+    .filter((path) => existsSync(join(root, path)))
+    .flatMap((path) => filesAt(root, path))
+    .filter((path) => !path.startsWith('docs/generate/'));
   const pages = all.filter((path) => path.endsWith('.md'));
   return {
     pages: new Map(pages.map((path) => [path, readFileSync(join(root, path), 'utf8')])),

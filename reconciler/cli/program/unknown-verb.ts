@@ -88,8 +88,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'snapshot info': 'snapshot show',
 };
 
-/** Shorter words resemble too many verbs for a useful hint. */
-const shortest = 4;
+/** Shorter words resemble too many verbs for a useful hint; a group has few. */
+const shortest = { ofAll: 4, ofGroup: 3 };
 
 /** ` (did you mean gantry list?)`, or empty text. `group`: the words before it. */
 export function verbHint(group: string, word: string, known: readonly string[]): string {
@@ -98,7 +98,9 @@ export function verbHint(group: string, word: string, known: readonly string[]):
   const meant = Object.hasOwn(elsewhere, path) ? elsewhere[path] : undefined;
   if (meant !== undefined) return ` (did you mean gantry ${meant}?)`;
   const near =
-    word.length < shortest ? undefined : nearestName(word, [...known, ...(group === '' ? Object.keys(elsewhere) : [])]);
+    word.length < (group === '' ? shortest.ofAll : shortest.ofGroup)
+      ? undefined
+      : nearestName(word, [...known, ...(group === '' ? Object.keys(elsewhere) : [])]);
   if (near === undefined) return '';
   return ` (did you mean gantry ${known.includes(near) ? `${head}${near}` : (elsewhere[near] ?? near)}?)`;
 }

@@ -394,6 +394,7 @@ describe('an unknown verb', () => {
     expect((await gantry(['frobnicate'])).stderr).not.toContain('did you mean');
     expect((await gantry(['bi'])).stderr).not.toContain('did you mean');
     expect((await gantry(['image', 'lisst'])).stderr).toContain('did you mean gantry image list?');
+    expect((await gantry(['context', 'lst'])).stderr).toContain('did you mean gantry context list?');
     expect((await gantry(['import', 'terraform'])).stderr).toContain('did you mean gantry import lxd-terraform?');
     expect((await gantry(['snapshot', 'frobnicate'])).stderr).not.toContain('did you mean');
   });

@@ -1,5 +1,4 @@
 // `gantry ui`: serves the page of the controller for one host until interrupted. The printed address logs one browser in, once.
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { problemText } from '../../../controller/sets/load-revision.ts';
 import type { LogLine } from '../../../controller/contract/index.ts';
@@ -12,6 +11,7 @@ import { withClient } from '../../session/connect.ts';
 import type { Context, Run, Output } from '../../session/context.ts';
 import { loadQuietly, loadSet } from '../../session/load-set.ts';
 import { readPins } from '../../session/lock-file.ts';
+import { openBrowser } from '../../output/open-browser.ts';
 import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import type { UiOptions } from './controller-verbs.ts';
 
@@ -66,7 +66,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
       context.json(JSON.stringify({ type: 'page', url: address }));
       // Ctrl-C has no steps to finish.
       context.takeAnnouncements();
-      if (options.open === true) openBrowser(context, address);
+      if (options.open === true) await openBrowser(address, (text) => context.note(text));
       await Promise.all([untilAborted(stop), running]);
     } finally {
       await listener.close();
@@ -84,13 +84,6 @@ async function readManifests(context: Context<UiOptions>, words: readonly string
     options: planOptionsFor(context.options, loaded.documents),
     problems: problems.map((problem) => problemText(problem, process.cwd())),
   };
-}
-
-function openBrowser(context: Output, address: string): void {
-  const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
-  const child = spawn(program, [address], { stdio: 'ignore', detached: true });
-  child.once('error', () => context.note(`${program} cannot be run: open the address yourself`));
-  child.unref();
 }
 
 function print(context: Output, { level, message }: LogLine): void {

@@ -1,13 +1,20 @@
 // `gantry docs [TOPIC...]`: shows the documentation pages of this program, by name or by full-text search.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { version } from '../../../../server/api/version.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { renderTable } from '../../output/table.ts';
 import { paintFor } from '../../output/paint.ts';
 import type { Context, Run } from '../../session/context.ts';
+import { openBrowser } from '../../output/open-browser.ts';
 import { showPaged } from '../../session/pager.ts';
 import type { DocsOptions } from './setup-verbs.ts';
 
@@ -16,14 +23,21 @@ interface Page {
   readonly topic: string;
   readonly title: string;
   readonly text: string;
+  /** `kinds/container.md` */
+  readonly file: string;
 }
 
+const withoutFile = ({ topic, title, text }: Page) => ({ topic, title, text });
+
 export const docs: Run<DocsOptions> = async (context, words) => {
-  const pages = await readPages(await docsFolder(context.io.env));
+  const folder = await docsFolder(context.io.env);
+  const pages = await readPages(folder);
   if (context.options.search !== undefined) return search(context, pages, context.options.search);
+  if (context.options.open === true)
+    return openPage(context, folder, pageOf(pages, words.length === 0 ? 'index' : words.join('/').toLowerCase()));
   if (words.length === 0) return list(context, pages);
   const page = pageOf(pages, words.join('/').toLowerCase());
-  if (context.isJson) context.jsonObjects(page);
+  if (context.isJson) context.jsonObjects(withoutFile(page));
   else await showPaged(context, page.text.replaceAll(/<!--[^]*?-->\n?/g, '').trimEnd());
   return exitCodes.ok;
 };
@@ -53,7 +67,7 @@ async function readPages(folder: string): Promise<readonly Page[]> {
     names.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
       const topic = name === 'README.md' ? 'index' : name.replace(/\/README\.md$|\.md$/, '');
-      return { topic, title: /^# (.+)$/m.exec(text)?.[1] ?? topic, text };
+      return { topic, title: /^# (.+)$/m.exec(text)?.[1] ?? topic, text, file: name };
     }),
   );
 }
@@ -81,6 +95,37 @@ function pageOf(pages: readonly Page[], wanted: string): Page {
       ? `${found.length} pages are about ${wanted}: gantry docs ${found.map(({ topic }) => topic).join(', gantry docs ')}`
       : `no page is about ${wanted}${hint(wanted, topics)}; gantry docs lists all, gantry docs --search ${wanted} looks inside`,
   );
+}
+
+/** The site is made of the installed pages each time: it is never older than they are. */
+async function openPage(context: Context, folder: string, { file }: Page): Promise<0> {
+  const { env } = context.io;
+  const site = join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'gantry', 'docs');
+  try {
+    await promisify(execFile)(process.execPath, [siteProgram(), site, dirname(folder)]);
+  } catch (error) {
+    const why = /^Error: (.*)$/m.exec(reasonOf(error))?.[1] ?? reasonOf(error);
+    throw commandError(`the pages cannot be written to ${site}: ${why}`, error);
+  }
+  const page = join(site, version, 'docs', file.replace(/README\.md$/, 'index.md').replace(/\.md$/, '.html'));
+  const address = pathToFileURL(page).href;
+  context.out(address);
+  await openBrowser(address, (text) => context.note(text));
+  return exitCodes.ok;
+}
+
+/** Beside this program, or where the build puts it. */
+function siteProgram(): string {
+  const places = [
+    './docs-site.js',
+    '../bin/docs-site.js',
+    '../../../../bin/docs-site.js',
+    '../../../../dist/bin/docs-site.js',
+  ];
+  const candidates = places.map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const found = candidates.find((path) => existsSync(path));
+  if (found === undefined) throw commandError(`--open: docs-site.js was not found at ${candidates.join(' or ')}`);
+  return found;
 }
 
 /** Lines that hold all words, in any case. */

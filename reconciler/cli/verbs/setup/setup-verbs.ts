@@ -47,8 +47,9 @@ export const docs = verb('docs', 'show the pages of documentation that came with
   flags: {
     ...inSection('Output:', { pager: toggle('--no-pager', 'do not show pages through $PAGER') }),
     search: text('--search <words>', 'print the lines that hold these words'),
+    open: toggle('--open', 'open the pages in a browser, with their search'),
   },
-  examples: ['gantry docs kinds/container', 'gantry docs --search limits.memory'],
+  examples: ['gantry docs kinds/container', 'gantry docs --search limits.memory', 'gantry docs --open'],
 });
 export type DocsOptions = OptionsOf<typeof docs>;
 
