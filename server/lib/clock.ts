@@ -19,3 +19,7 @@ export function renderNanos(nanos: bigint): string {
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return `${whole}.${rest.toString().padStart(9, '0')}Z`;
 }
+
+/** Whether less than `spanMs` has passed since then. False after the clock was set back: nobody knows how long it was. Pure. */
+export const isWithin = (spanMs: number, sinceMs: number, nowMs: number): boolean =>
+  nowMs >= sinceMs && nowMs - sinceMs < spanMs;

@@ -4,6 +4,7 @@ import type * as Jose from 'jose';
 import { AppError, errors } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
+import { isWithin } from '../../lib/clock.ts';
 import type { Issuer, ProxyFor } from './issuer.ts';
 import { decidingClaims, grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
 
@@ -99,7 +100,7 @@ export class BearerTokens {
   #isFresh(token: string, settings: OidcSettings): boolean {
     const found = this.#checked.get(keyOf(token));
     if (found === undefined || !isSameIssue(found.settings, settings) || this.#isOver(found)) return false;
-    return this.#deps.nowMs() - found.atMs < recheckMs;
+    return isWithin(recheckMs, found.atMs, this.#deps.nowMs());
   }
 
   #isOver({ claims, settings }: CheckedToken): boolean {

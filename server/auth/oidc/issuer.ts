@@ -1,6 +1,7 @@
 // The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, cached for a while.
 import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
 import { errors } from '../../api/errors.ts';
+import { isWithin } from '../../lib/clock.ts';
 import { readWhole } from '../../lib/shared/read-whole.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
@@ -11,7 +12,7 @@ export type ProxyFor = (url: string) => string | undefined;
 
 interface KeySet {
   readonly find: JWTVerifyGetKey;
-  readonly untilMs: number;
+  readonly atMs: number;
 }
 
 /** Real issuers' documents have some KB. */
@@ -27,7 +28,7 @@ export class Issuer {
   readonly #nowMs: () => number;
   readonly #fetch: Fetch;
   #keys: Promise<KeySet> | undefined;
-  #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
+  #failure: { readonly error: unknown; readonly atMs: number } | undefined;
 
   constructor(url: string, nowMs: () => number, proxyFor: ProxyFor) {
     this.#url = url;
@@ -37,7 +38,7 @@ export class Issuer {
 
   /** The key that signed the token, by its header. Throws AppError unavailable if the issuer does not answer. */
   readonly keyFor: JWTVerifyGetKey = async (header, token) => {
-    if (this.#failure !== undefined && this.#nowMs() < this.#failure.untilMs)
+    if (this.#failure !== undefined && isWithin(failureMs, this.#failure.atMs, this.#nowMs()))
       throw this.#unavailable(this.#failure.error);
     try {
       return await (await this.#keySet()).find(header, token);
@@ -45,14 +46,14 @@ export class Issuer {
       // The issuer has answered, and has no such key: the token is at fault.
       if (isFaultOfToken(error)) throw error;
       this.#keys = undefined;
-      this.#failure = { error, untilMs: this.#nowMs() + failureMs };
+      this.#failure = { error, atMs: this.#nowMs() };
       throw this.#unavailable(error);
     }
   };
 
   async #keySet(): Promise<KeySet> {
     const known = await this.#keys;
-    if (known !== undefined && this.#nowMs() < known.untilMs) return known;
+    if (known !== undefined && isWithin(discoveryMs, known.atMs, this.#nowMs())) return known;
     const looked = this.#discover();
     this.#keys = looked;
     looked.catch(() => (this.#keys = undefined));
@@ -70,7 +71,7 @@ export class Issuer {
     if (issuer !== this.#url) throw new Error(`${place} is of the issuer ${JSON.stringify(issuer)}`);
     if (typeof keys !== 'string' || !isSafe(keys)) throw new Error(`${place} names no https address of its keys`);
     const options = { timeoutDuration: timeoutMs, [customFetch]: this.#fetch };
-    return { find: createRemoteJWKSet(new URL(keys), options), untilMs: this.#nowMs() + discoveryMs };
+    return { find: createRemoteJWKSet(new URL(keys), options), atMs: this.#nowMs() };
   }
 
   #unavailable(error: unknown): Error {

@@ -1,5 +1,6 @@
 // Stores warnings of this member: the first sighting of a cause at once, later ones within a minute together. Sightings that the store
 // cannot take yet stay in memory.
+import { isWithin } from '../../lib/clock.ts';
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { randomUUID } from 'node:crypto';
 import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
@@ -247,4 +248,4 @@ export class WarningBook implements WarningSink {
 }
 
 /** Also true for a clock that was set back. */
-const isPast = (atMs: number, nowMs: number): boolean => nowMs - atMs >= minuteMs || nowMs < atMs;
+const isPast = (atMs: number, nowMs: number): boolean => !isWithin(minuteMs, atMs, nowMs);
