@@ -8,6 +8,7 @@ import { checkTrustPassword } from '../../auth/trust.ts';
 import { sameSecret } from '../../lib/secrets.ts';
 import { fingerprintOfPem } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
+import type { JoinTokenDocument } from '../../records/cluster-documents.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';
@@ -26,7 +27,7 @@ export async function accept(
 ): Promise<ClusterAccepted> {
   const { records, clock, certificates, stores, stateDir, cluster } = deps;
   if (!cluster.isOn) throw errors.notClustered('This server is not part of a cluster: none can be joined through it');
-  const token = await admit(deps, caller, body, signal);
+  const admittedBy = await admit(deps, caller, body, signal);
   const name = body.server_name;
   checkMemberName(name);
   const found = memberAddress('server_address', body.address);
@@ -45,7 +46,9 @@ export async function accept(
     const taken = records.members.list().find(({ document }) => document.address === address);
     if (taken !== undefined)
       throw errors.badRequest(`The address ${address} is that of the cluster member ${taken.name}`);
-    if (token !== undefined && !records.joinTokens.has(token)) throw wrongSecret();
+    // It may have been used, or replaced by a newer one, since.
+    if (admittedBy !== 'password' && records.joinTokens.get(name)?.document.secretHash !== admittedBy.secretHash)
+      throw wrongSecret();
     const current = records.cluster.get('config')?.document ?? config;
     const { nextNumber } = current;
     changes.put('cluster', 'config', { ...current, nextNumber: nextNumber + 1 });
@@ -59,7 +62,7 @@ export async function accept(
       certificate,
     });
     takeMemberConfig(records, changes, nextNumber, own.values);
-    if (token !== undefined) changes.delete('joinTokens', token);
+    if (admittedBy !== 'password') changes.delete('joinTokens', name);
     const shared = deps.keyChange.get();
     const keys = { ...shared, ...deps.keyChange.withShare(shared, { number: nextNumber, certificate }) };
     changes.put('clusterKeys', 'current', keys);
@@ -79,16 +82,16 @@ export async function accept(
   };
 }
 
-/** Returns the token, which the admission uses up; undefined for a password. */
+/** The token is used up by the admission. */
 async function admit(
   { records, clock, attempts, log }: ClusterUseCaseDeps,
   caller: Caller,
   { server_name: name, secret }: ClusterAccept,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Pick<JoinTokenDocument, 'secretHash'> | 'password'> {
   const token = records.joinTokens.get(name)?.document;
   const isGood = token !== undefined && sameSecret(token.secretHash, secretHash(secret));
-  if (isGood && clock.nowMs() < Date.parse(token.expiresAt)) return name;
+  if (isGood && clock.nowMs() < Date.parse(token.expiresAt)) return token;
   await checkTrustPassword(
     { class: 'untrusted', address: caller.requestor.address },
     secret,
@@ -102,7 +105,7 @@ async function admit(
   ).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'forbidden' ? wrongSecret() : error;
   });
-  return undefined;
+  return 'password';
 }
 
 export const secretHash = (secret: string): string => hash('sha256', secret);
