@@ -48,10 +48,11 @@ export class ClockWatch {
   }
 }
 
-/** `aheadMs`: how far this clock is ahead of each other one. Pure. */
+/** `aheadMs`: how far this clock is ahead of each other one. With this clock, half of the asked ones or more must differ: of three members, two
+ *  outvote the third. Pure. */
 export function clockProblem(aheadMs: readonly number[]): string | undefined {
   const sorted = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
-  const middle = sorted[Math.floor(sorted.length / 2)];
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
   if (middle === undefined || Math.abs(middle) <= toleratedMs) return undefined;
   const seconds = Math.round(Math.abs(middle) / 1000);
   return `The clock of this member is ${seconds} s ${middle > 0 ? 'ahead of' : 'behind'} those of other members: set it, and keep it set (chrony, systemd-timesyncd)`;

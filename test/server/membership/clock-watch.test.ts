@@ -16,6 +16,11 @@ test('one of three others with a wrong clock is outvoted', () => {
   expect(clockProblem([10 * minute, 500, -300])).toBeUndefined();
 });
 
+test('one of two others with a wrong clock is outvoted by the other and this member', () => {
+  expect(clockProblem([minute, 200])).toBeUndefined();
+  expect(clockProblem([minute, minute + 200])).toContain('is 60 s ahead');
+});
+
 test('three of many others are asked, silent ones are ignored, and a corrected clock ends the report', async () => {
   const others = Array.from({ length: 50 }, (_, index) => ({ name: `m${index}`, number: index }) as unknown as Member);
   const world = { asked: 0, nowMs: 100 * minute };
