@@ -1,17 +1,17 @@
 // A small JSON file in the user's configuration directory: read errors say what to do, writes replace the whole file.
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commandError } from '../errors/usage-error.ts';
 import { inTurn } from '../output/folder-lock.ts';
 import { fileError } from '../../../server/lib/shared/error-code.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { replaceWhole } from '../../../server/lib/durable-files.ts';
+import { homeFolder } from '../../manifest/text/home-folder.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const pathOf = (env: Env, name: string): string =>
-  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', name);
+  join(env['XDG_CONFIG_HOME'] || join(homeFolder(env), '.config'), 'gantry', name);
 
 /** A missing file counts as `{}`. `what`: `a list of remotes`; `parse` throws an Error with the reason. */
 export async function readConfig<T>(

@@ -1,10 +1,10 @@
 // The file with a user's login at one server: readable only by the user, replaced as a whole.
 import { readFile, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { inTurn } from '../output/folder-lock.ts';
 import { makeFolder } from '../../../server/lib/shared/make-folder.ts';
 import { replaceWhole } from '../../../server/lib/durable-files.ts';
+import { homeFolder } from '../../manifest/text/home-folder.ts';
 
 export interface Login {
   /** The server, in its normal form. */
@@ -22,7 +22,7 @@ export interface Login {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const folderOf = (env: Env): string =>
-  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', 'logins');
+  join(env['XDG_CONFIG_HOME'] || join(homeFolder(env), '.config'), 'gantry', 'logins');
 
 const fileOf = (env: Env, host: string): string => join(folderOf(env), `${encodeURIComponent(host)}.json`);
 

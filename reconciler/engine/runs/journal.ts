@@ -1,7 +1,6 @@
 // Writes the journal of a run, a file of JSON lines under the state directory: planned, begun and finished steps, with the id of each
 // operation before the wait for it. It never has values of objects. resume-operations.ts reads journals.
 import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
@@ -9,6 +8,7 @@ import { isChange } from '../../core/plan/summary.ts';
 import type { EngineEvent } from '../steps/events.ts';
 import type { RunResult } from '../run-result.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { homeFolder } from '../../manifest/text/home-folder.ts';
 import { makeFolderSync } from '../../../server/lib/shared/make-folder.ts';
 
 export interface JournalPlace {
@@ -66,7 +66,7 @@ export type JournalLine =
 
 export function stateDirectory(env: Readonly<Record<string, string | undefined>>): string {
   const named = env['XDG_STATE_HOME'];
-  const base = named !== undefined && named.startsWith('/') ? named : join(env['HOME'] ?? homedir(), '.local/state');
+  const base = named !== undefined && named.startsWith('/') ? named : join(homeFolder(env), '.local/state');
   return join(base, 'gantry');
 }
 

@@ -1,13 +1,13 @@
 // Decrypts a file of sops: in this process when it is encrypted for keys of age or GPG, otherwise with the program `sops`.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Json } from '../../core/documents/document.ts';
 import { decryptAge, readAgeKeys } from './age.ts';
 import { withOwnKeys, withSecretKey } from './gpg.ts';
 import { decryptSops, isFor, readSopsFile, SopsError, type KeyOpener, type SopsFile } from './sops-file.ts';
+import { homeFolder } from '../text/home-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const maxOutput = 1024 * 1024;
@@ -72,7 +72,7 @@ async function keysOf(env: Environment): Promise<string | undefined> {
   if (own !== undefined) return own;
   if (file !== undefined) return readFile(file, 'utf8');
   if (home === undefined && config === undefined) return undefined;
-  const usual = join(config ?? join(home ?? homedir(), '.config'), 'sops', 'age', 'keys.txt');
+  const usual = join(config ?? join(homeFolder(env), '.config'), 'sops', 'age', 'keys.txt');
   return readFile(usual, 'utf8').catch(() => undefined);
 }
 

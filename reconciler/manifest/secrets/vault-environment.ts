@@ -1,9 +1,9 @@
 // Finds the address and the token of Vault in the environment of a user: the variables and the file of Vault's own client.
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { VaultError } from './vault-http.ts';
 import { VaultSecrets, type ReadSecret } from './vault-secrets.ts';
+import { homeFolder } from '../text/home-folder.ts';
 
 /** Nothing is read before the first secret. Close it at the end. */
 export function vaultOfEnvironment(env: Readonly<Record<string, string | undefined>>): {
@@ -26,7 +26,7 @@ export function vaultOfEnvironment(env: Readonly<Record<string, string | undefin
 async function open(env: Readonly<Record<string, string | undefined>>): Promise<VaultSecrets> {
   const { VAULT_ADDR: address, VAULT_NAMESPACE: namespace, VAULT_CACERT: caFile } = env;
   if (address === undefined) throw new VaultError('refused', 'the environment has no VAULT_ADDR');
-  const token = env['VAULT_TOKEN'] ?? (await tokenOfHome(env['HOME'] ?? homedir()));
+  const token = env['VAULT_TOKEN'] ?? (await tokenOfHome(homeFolder(env)));
   if (token === undefined)
     throw new VaultError('denied', 'the environment has no VAULT_TOKEN, and no vault login was made');
   return new VaultSecrets({ address, namespace, caFile, login: { method: 'token', token } });

@@ -1,10 +1,10 @@
 // File access for functions of the language: regular files up to a limit, with the paths that Terraform would see in the folder of the
 // configuration.
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { inFence } from '../../../text/fence.ts';
 import { ConversionError } from '../values.ts';
+import { homeFolder } from '../../../text/home-folder.ts';
 
 export interface FileReader {
   /** Absolute; relative paths start here. */
@@ -26,7 +26,7 @@ export function filesFrom(folder: string): FileReader {
   const cwd = resolve(folder);
   return {
     cwd,
-    home: homedir(),
+    home: homeFolder(process.env),
     read(path) {
       const { size } = regular(cwd, path);
       if (size > maxBytes) throw new ConversionError(`${path} has ${size} bytes; ${maxBytes} may be read`);
