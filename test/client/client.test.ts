@@ -3,9 +3,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { chmod, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
 import {
@@ -83,9 +83,10 @@ test('A host is accepted in each of its forms', () => {
   expect(parseEndpoint('https://h')).toEqual({ kind: 'https', host: 'h', port: 8443 });
   expect(parseEndpoint('https://h:443/')).toEqual({ kind: 'https', host: 'h', port: 443 });
   expect(parseEndpoint('https://[::1]:99')).toEqual({ kind: 'https', host: '::1', port: 99 });
-  for (const bad of ['', 'http://h', 'host', 'https://u:p@h', 'https://h/path']) {
+  for (const bad of ['', 'http://h', 'host', 'https://u:p@h', 'https://h/path', 'unix://a/b']) {
     expect(() => parseEndpoint(bad), bad).toThrow(/not understood/);
   }
+  expect(() => parseEndpoint(`unix:///${'a'.repeat(107)}`)).toThrow('may have 107 bytes');
 });
 
 describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
@@ -345,13 +346,15 @@ describe('an unreachable socket', () => {
     );
   });
 
-  test('an unreachable socket that is an ordinary file fails with a message that says so', async () => {
+  test('an unreachable socket that is an ordinary file or a folder fails with a message that says so', async () => {
     const path = join(await folder(), 'file');
     await writeFile(path, '');
-    await chmod(path, 0o600);
+    const within = createClient(`unix://${dirname(path)}`);
+    cleanups.push(() => within.close());
+    expect((await failure(within.server())).message).toMatch(/it is no socket but a folder; name the socket/);
     const client = createClient(`unix://${path}`);
     cleanups.push(() => client.close());
-    expect((await failure(client.server())).message).toMatch(/it exists, owner/);
+    expect((await failure(client.server())).message).toMatch(/it is no socket but a file; name the socket/);
   });
 });
 

@@ -31,6 +31,8 @@ export async function runCli(process: CliIo): Promise<ExitCode> {
 
 async function runProgram(io: ShownIo): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
+  const wrong: OutputOptions = { json: wantsJson(io.argv) };
+  let refusal = '';
   try {
     refuseOtherBytes(io);
     const { argv, directory } = readCommandLine(io.argv, io.env, knownVerbs);
@@ -41,20 +43,28 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
     forEachCommand(program, (command) =>
       command
         .exitOverride()
-        .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
+        .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => void (refusal += text) }),
     );
     refuseUnknownHelp(program, argv);
     await program.parseAsync([...normalizeArgv(helpOfSecondWord(program, argv), longFlags())], { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CliError) {
-      reportError(io, {}, error, undefined);
+      reportError(io, wrong, error, undefined);
       return codeOf(error);
     }
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    const isWrong = error.exitCode !== 0;
+    if (isWrong && wrong.json === true)
+      reportError(io, wrong, usageError(refusal.trim().replace(/^error: /, '')), undefined);
+    else io.stderr.write(refusal);
+    return isWrong ? exitCodes.usage : exitCodes.ok;
   }
 }
+
+/** Whether a command line that could not be read asks for --json, which keeps standard error empty. */
+const wantsJson = (argv: readonly string[]): boolean =>
+  argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined).includes('--json');
 
 /** Node replaces bytes that are not UTF-8: the server would store another value than the one that was given. */
 function refuseOtherBytes({ argv, argvBytes }: CliIo): void {

@@ -23,6 +23,7 @@ export async function explainUnreachable(endpoint: Endpoint, what: string, cause
 
 async function socketAdvice(path: string, code: string, cause: unknown): Promise<string> {
   const facts = await socketFacts(path);
+  if (facts.startsWith(noSocket)) return `${facts}; name the socket of the daemon`;
   switch (code) {
     case 'ENOENT':
       return `${facts}; start the daemon (gantryd) or name another host`;
@@ -31,18 +32,20 @@ async function socketAdvice(path: string, code: string, cause: unknown): Promise
       return `permission denied (${facts}); run as root or join the group that owns the socket`;
     case 'ECONNREFUSED':
       return `no process listens on it (${facts}); the daemon has stopped, start it again`;
-    case 'ENOTSOCK':
-      return `it is not a socket (${facts})`;
     default:
       return `${cause instanceof Error ? cause.message : code} (${facts})`;
   }
 }
 
+const noSocket = 'it is no socket';
+
 async function socketFacts(path: string): Promise<string> {
   try {
     const found = await lstat(path);
+    if (found.isDirectory()) return `${noSocket} but a folder`;
+    if (!found.isSocket() && !found.isSymbolicLink()) return `${noSocket} but a file`;
     const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
-    const kind = found.isSocket() ? 'the socket exists' : found.isSymbolicLink() ? 'it is a link' : 'it exists';
+    const kind = found.isSocket() ? 'the socket exists' : 'it is a link';
     return `${kind}, owner ${found.uid}:${found.gid}, mode ${mode}`;
   } catch (error) {
     return errnoOf(error) === 'ENOENT' ? 'there is no such file' : 'its folder cannot be read';

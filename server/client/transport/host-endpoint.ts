@@ -5,11 +5,20 @@ export type Endpoint =
   | { readonly kind: 'https'; readonly host: string; readonly port: number };
 
 export const defaultPort = 8443;
+const maxSocketPath = 107;
 
 /** `unix:///path`, `unix:/path`, a bare absolute path, or `https://host[:port]`. Throws an Error that lists the accepted forms. */
 export function parseEndpoint(text: string): Endpoint {
-  const unixPath = /^unix:(?:\/\/)?(\/.+)$/.exec(text)?.[1] ?? (text.startsWith('/') ? text : undefined);
-  if (unixPath !== undefined) return { kind: 'unix', path: unixPath };
+  const [, long, short] = /^unix:(?:\/\/(\/.+)|(\/(?!\/).+))$/.exec(text) ?? [];
+  const unixPath = long ?? short ?? (text.startsWith('/') ? text : undefined);
+  if (unixPath !== undefined) {
+    // The kernel's limit: Node would connect to what the cut path names.
+    if (Buffer.byteLength(unixPath) > maxSocketPath)
+      throw new Error(
+        `The path of a socket may have ${maxSocketPath} bytes; ${unixPath} is longer: name a shorter link to its folder`,
+      );
+    return { kind: 'unix', path: unixPath };
+  }
   if (text.startsWith('https://') && URL.canParse(text)) {
     const url = new URL(text);
     if (

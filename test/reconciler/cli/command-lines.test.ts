@@ -31,6 +31,19 @@ const lines = (text: string): readonly Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
+test.each([
+  [['plan', '--json', '--nosuch'], "unknown option '--nosuch'"],
+  [['lisst', '--json'], 'lisst'],
+  [['history', '--json', '--set'], 'argument missing'],
+])('%j keeps standard error empty and ends with a diagnostic', async (argv, text) => {
+  const { code, stdout, stderr } = await cli(argv);
+  expect([code, stderr]).toEqual([64, '']);
+  expect(lines(stdout).at(-1)).toMatchObject({
+    type: 'diagnostic',
+    diagnostic: { severity: 'error', summary: expect.stringContaining(text) },
+  });
+});
+
 describe('apply', () => {
   test('An apply plans, runs, and ends with a summary; a second apply does nothing', async () => {
     const file = here.manifest(two);
