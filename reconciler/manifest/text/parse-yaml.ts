@@ -59,7 +59,7 @@ export function parseYaml(text: string): ParsedText {
   try {
     for (const document of parseEach(text)) {
       if (document.errors.some(isStackOverflow)) return { documents: [], problems: [tooDeep(text, limits.depth)] };
-      problems.push(...firstOfEach(document.errors).map((error) => parserProblem(error, document, text)));
+      problems.push(...distinct(firstOfEach(document.errors).map((error) => parserProblem(error, document, text))));
       const value = document.errors.length > 0 ? null : readDocument(document, problems);
       if (value !== null) documents.push(placedBy(places, value, offsetOf(document)));
     }
@@ -102,6 +102,13 @@ const offsetOf = ({ contents }: YamlDocument.Parsed): number => contents?.range[
 const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]): readonly T[] =>
   errors.filter(
     ({ code }, index) => code !== 'UNEXPECTED_TOKEN' || !errors.slice(0, index).some((before) => before.code === code),
+  );
+
+/** The parser reports some mistakes twice. */
+const distinct = (problems: readonly TextProblem[]): readonly TextProblem[] =>
+  problems.filter(
+    ({ offset, message }, index) =>
+      problems.findIndex((other) => other.offset === offset && other.message === message) === index,
   );
 
 /** Null when it is empty or has problems. */

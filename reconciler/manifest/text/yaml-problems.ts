@@ -21,6 +21,22 @@ const friendly: Readonly<Record<string, { readonly message: string; readonly rem
   DUPLICATE_KEY: { message: 'this key is written twice in one map', remedy: 'keep one of the two' },
   BAD_INDENT: { message: 'the indentation does not fit the lines above', remedy: 'line it up with its neighbours' },
   MULTILINE_IMPLICIT_KEY: { message: 'a key must fit on one line', remedy: 'is a colon or a quote missing?' },
+  BLOCK_AS_IMPLICIT_KEY: {
+    message: 'the value on the line of this key holds another key',
+    remedy: 'put the whole value into quotes, or write the inner key on a line of its own',
+  },
+  BLOCK_IN_FLOW: {
+    message: 'a comma is missing between these entries',
+    remedy: 'write it, or put the value into quotes',
+  },
+  BAD_SCALAR_START: {
+    message: 'a text without quotes cannot begin with this character',
+    remedy: 'put the whole value into quotes',
+  },
+  BAD_DQ_ESCAPE: {
+    message: 'there is no such escape in double quotes',
+    remedy: 'write the backslash twice, or put the value into single quotes',
+  },
   NON_STRING_KEY: { message: 'a key must be plain text', remedy: 'put the key into quotes' },
 };
 
@@ -83,7 +99,50 @@ export const isStackOverflow = ({ code, message }: { readonly code: string; read
 
 /** An error of the parser as a problem in plain words. */
 export const parserProblem = (error: ParserError, document: YamlDocument.Parsed, text: string): TextProblem =>
-  openQuote(error, document) ?? openBracket(error, document, text) ?? textProblem(error, text);
+  openQuote(error, document) ??
+  openBracket(error, document, text) ??
+  deeperLine(error, text) ??
+  afterValue(error) ??
+  keyWithoutColon(error) ??
+  textProblem(error, text);
+
+/** The parser reports the line above, whose value the deeper line would continue. */
+function deeperLine({ code, pos }: ParserError, text: string): TextProblem | undefined {
+  if (code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'BLOCK_AS_IMPLICIT_KEY') return undefined;
+  const next = text.indexOf('\n', pos[0]) + 1;
+  const indent = (line: string): number => line.search(/[^ ]/);
+  const deep = next === 0 ? -1 : indent(lineAt(text, next));
+  if (deep <= indent(lineAt(text, pos[0]))) return undefined;
+  return {
+    code: 'malformed-yaml',
+    message: 'this line is indented further than the one above, as if it continued its value',
+    remedy: 'line it up with its neighbours',
+    offset: next + deep,
+    length: 1,
+  };
+}
+
+function afterValue({ code, message, pos }: ParserError): TextProblem | undefined {
+  if (code !== 'UNEXPECTED_TOKEN' || !message.startsWith('Unexpected scalar at node end')) return undefined;
+  return {
+    code: 'malformed-yaml',
+    message: 'text follows the end of this value',
+    remedy: 'put all of it into quotes of the other kind, or take the rest out',
+    offset: pos[0],
+    length: Math.max(1, pos[1] - pos[0]),
+  };
+}
+
+function keyWithoutColon({ code, message, pos }: ParserError): TextProblem | undefined {
+  if (code !== 'MISSING_CHAR' || !message.startsWith('Implicit map keys')) return undefined;
+  return {
+    code: 'malformed-yaml',
+    message: 'this line has no `key: value`',
+    remedy: 'write the colon and a space; indent text that belongs to the key above it further than that key',
+    offset: pos[0],
+    length: Math.max(1, pos[1] - pos[0]),
+  };
+}
 
 /** The parser reports an unclosed quote at the end of the text; the problem names its beginning. */
 function openQuote(error: ParserError, document: YamlDocument.Parsed): TextProblem | undefined {
