@@ -20,15 +20,34 @@ const maxBytes = 1024 * 1024;
 /** Throws the member's AppError, or unavailable if none can be asked. */
 export async function askToJoin(known: KnownCluster, body: ClusterAccept): Promise<ClusterAccepted> {
   const failures: string[] = [];
+  let silent: string | undefined;
   for (const address of known.addresses) {
     try {
       return await ask(address, known, body);
     } catch (error) {
-      if (error instanceof AppError) throw error;
+      if (error instanceof AppError) throw afterSilence(error, silent, body.server_name);
+      if (error instanceof Unanswered) silent = address;
       failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw errors.badRequest(`No member of the cluster could be asked (${failures.join('; ') || 'no address is known'})`);
+  const none = errors.badRequest(
+    `No member of the cluster could be asked (${failures.join('; ') || 'no address is known'})`,
+  );
+  throw afterSilence(none, silent, body.server_name);
+}
+
+/** The request was sent, and no complete answer came. */
+class Unanswered extends Error {}
+
+/** `silent`: a member that got the request before and did not answer: the token may be used up, and the name taken, by this host itself. */
+function afterSilence(error: AppError, silent: string | undefined, name: string): AppError {
+  if (silent === undefined) return error;
+  const remedy = `If gantry cluster list shows ${name} as offline, remove it with gantry cluster remove ${name} --force, and join with a new token`;
+  return new AppError(
+    error.code,
+    `${error.message}. The member at ${silent} was asked before and did not answer: it may have let this host in. ${remedy}`,
+    { cause: error },
+  );
 }
 
 async function ask(address: string, known: KnownCluster, body: ClusterAccept): Promise<ClusterAccepted> {
@@ -40,7 +59,9 @@ async function ask(address: string, known: KnownCluster, body: ClusterAccept): P
         `The server at ${address} does not have the certificate of the cluster: nothing was sent to it; check whether the address or the token belongs to another cluster, or is older than the certificate of the cluster: then make a new token`,
       );
     }
-    return await exchange(socket, address, body);
+    return await exchange(socket, address, body).catch((error: unknown) => {
+      throw error instanceof AppError ? error : new Unanswered('it did not answer', { cause: error });
+    });
   } finally {
     socket.destroy();
   }
