@@ -36,3 +36,10 @@ test('An error with another message keeps its refusals', () => {
   expect(error.message).toBe('network/net0 stays');
   expect(isRefused(error, 'inUse')).toBe(true);
 });
+
+test('a redirect says where it leads, and that the daemon itself must be named', () => {
+  const location = 'https://elsewhere:8443/1.0';
+  expect(() => parseReply(307, { location }, '', 'GET /1.0')).toThrow(
+    `GET /1.0: the server redirects to ${location}: redirects are not followed; name the address of the daemon itself`,
+  );
+});

@@ -66,6 +66,10 @@ export function parseReply<T>(status: number, headers: Headers, text: string, wh
       throw errorOf(status, envelope, what);
     default:
   }
+  if (status >= 300 && status < 400 && location !== undefined) {
+    const advice = 'redirects are not followed; name the address of the daemon itself';
+    throw new ClientError('badReply', `${what}: the server redirects to ${location}: ${advice}`, { status });
+  }
   const excerpt = text.slice(0, 120).replaceAll(/\s+/g, ' ');
   throw new ClientError('badReply', `${what}: the answer (HTTP ${status}) is not one of this API: ${excerpt}`, {
     status,
