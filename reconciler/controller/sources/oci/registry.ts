@@ -40,6 +40,12 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     const first = await get(url, { what, authorization, headers, dispatcher, okStatuses: [401] }, signal);
     if (first.status !== 401) return first;
     await first.body?.cancel();
+    const { origin, host } = new URL(first.url);
+    // Its challenge could name any server as the one that gets the credentials.
+    if (origin !== base.origin && own !== undefined)
+      throw sourceErrors.denied(
+        `${what}: ${host}, to which the registry redirects, asks for credentials, and those of ${base.host} are not sent there; write the final address as ref`,
+      );
     authorization = await login(first.headers.get('www-authenticate'), signal);
     return get(url, { what, authorization, headers, dispatcher }, signal);
   };

@@ -405,6 +405,24 @@ describe('an OCI artefact', () => {
     },
   );
 
+  test('sends its credentials to no host that the registry redirects to, though that one asks for them', async () => {
+    const seen: (readonly [string, string | undefined])[] = [];
+    const elsewhere = await serve((request, response) => {
+      seen.push([request.url ?? '', request.headers.authorization]);
+      const realm = `http://${request.headers.host ?? ''}/token`;
+      response.writeHead(401, { 'www-authenticate': `Bearer realm="${realm}",service="a"` }).end();
+    });
+    const host = await serve((request, response) =>
+      response.writeHead(307, { location: `http://${elsewhere}/blob` }).end(),
+    );
+    writeFileSync(join(folder, 'token'), 's3cret\n');
+    await expect(oci(host).check()).rejects.toMatchObject({
+      problem: 'denied',
+      message: expect.stringContaining(`${elsewhere}, to which the registry redirects, asks for credentials`),
+    });
+    expect(seen).toEqual([['/blob', undefined]]);
+  });
+
   test('references have a tag, a digest, or the tag latest', () => {
     expect(readOciReference('oci://ghcr.io/team/site')).toEqual({
       registry: 'ghcr.io',
