@@ -30,10 +30,12 @@ export type Admission = (channel: Channel) => void;
 
 interface Slot {
   readonly secret: string;
-  readonly connected: Promise<Channel>;
-  readonly connect: (channel: Channel) => void;
+  connected: Promise<Channel>;
+  connect: (channel: Channel) => void;
   isTaken: boolean;
 }
+
+const never = new Promise<never>(() => {});
 
 export class ChannelSet {
   readonly #slots: ReadonlyMap<string, Slot>;
@@ -73,9 +75,12 @@ export class ChannelSet {
     };
   }
 
+  /** Keeps the secrets only: an ended operation stays readable for seconds, in which its connections would fill the memory. */
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#open) channel.close();
+    this.#open.clear();
+    for (const slot of this.#slots.values()) Object.assign(slot, { connected: never, connect: () => {} });
   }
 }
 

@@ -66,14 +66,15 @@ export class RunningOperation {
   /** Fingerprint of the client certificate, or the user, that started it. */
   owner: string | undefined;
   readonly #deps: OperationDeps;
-  readonly #request: OperationRequest;
+  /** Undefined once it has ended: the work refers to all that it used. */
+  #work: Pick<OperationRequest, 'run' | 'endsWithDaemon'> | undefined;
   readonly #waiters = new Set<() => void>();
   #state: OperationState;
 
   constructor(request: OperationRequest, deps: OperationDeps) {
     const now = deps.clock.timestamp();
     this.#deps = deps;
-    this.#request = request;
+    this.#work = request;
     this.channels = request.channels;
     this.#state = {
       id: deps.place.operationId(randomUUID()),
@@ -109,17 +110,18 @@ export class RunningOperation {
 
   /** Works until the end; never rejects. */
   async run(): Promise<void> {
-    const request = this.#request;
+    const work = this.#work;
+    if (work === undefined) return;
     const { loop, place } = this.#deps;
     this.#publish();
     this.#step('start');
-    const leave = loop?.enter(() => `operation ${request.description}`);
-    const { id, class: kind } = this.#state;
+    const { id, class: kind, description } = this.#state;
+    const leave = loop?.enter(() => `operation ${description}`);
     const attributes = { 'gantry.operation': id, 'gantry.operation.class': kind };
     try {
-      const metadata = await inSpan(`operation: ${request.description}`, { attributes }, (span) => {
+      const metadata = await inSpan(`operation: ${description}`, { attributes }, (span) => {
         if (span !== undefined) this.span = span.place;
-        return request.run({ id, update: (some) => this.#update(some) }, this.abort.signal);
+        return work.run({ id, update: (some) => this.#update(some) }, this.abort.signal);
       });
       if (metadata !== undefined) this.#set({ metadata: { ...this.#state.metadata, ...metadata } });
       await place.awaitVisible(this.urls);
@@ -131,6 +133,7 @@ export class RunningOperation {
       leave?.();
     }
     this.channels?.close();
+    this.#work = undefined;
   }
 
   /** At the request of a client. Throws notCancellable. */
@@ -145,7 +148,7 @@ export class RunningOperation {
 
   /** Aborts it where it can end early; a change of the host in a few steps is completed: half of it would be worse. */
   endEarly(why: string): void {
-    if (!this.hasEnded && (this.#state.mayCancel || this.#request.endsWithDaemon === true))
+    if (!this.hasEnded && (this.#state.mayCancel || this.#work?.endsWithDaemon === true))
       this.abort.abort(new Error(why));
   }
 
