@@ -4,6 +4,7 @@ import { EtcdFailure } from '../../store/etcd/failure.ts';
 import { EtcdLink, type LinkOptions } from '../../store/etcd/link.ts';
 import { Member } from '../../store/etcd/member.ts';
 import type { MemberMessage } from '../../store/etcd/messages.ts';
+import { storeErrors } from '../../store/store-errors.ts';
 import type { EtcdMember } from './voters.ts';
 
 export interface EtcdStatus {
@@ -34,6 +35,7 @@ const defragmentMs = 120_000;
 export class EtcdMembership {
   readonly #link: EtcdLink;
   readonly #options: LinkOptions;
+  readonly #closed = new AbortController();
 
   /** `endpoints`: some or all of the etcds. */
   constructor(options: LinkOptions) {
@@ -93,8 +95,8 @@ export class EtcdMembership {
 
   /** The status of the etcd at this client address. Throws EtcdFailure if it does not answer. */
   async statusOf(clientAddress: string): Promise<EtcdStatus> {
-    const { header, version, leader, isLearner, dbSize, dbSizeInUse } = await this.#ask(clientAddress, (member) =>
-      member.call('Status', {}, member.metadata(), askMs),
+    const { header, version, leader, isLearner, dbSize, dbSizeInUse } = await this.#ask(clientAddress, (member, over) =>
+      member.call('Status', {}, member.metadata(), askMs, over),
     );
     return {
       id: header.memberId,
@@ -119,8 +121,8 @@ export class EtcdMembership {
     if (id !== leader) return false;
     for (const other of await this.list()) {
       if (other.id === id || other.isLearner || !mayLead(other) || !(await this.#isReady(other))) continue;
-      await this.#ask(clientAddress, (member) =>
-        member.call('MoveLeader', { targetID: other.id }, member.metadata(), askMs),
+      await this.#ask(clientAddress, (member, over) =>
+        member.call('MoveLeader', { targetID: other.id }, member.metadata(), askMs, over),
       );
       return true;
     }
@@ -129,7 +131,9 @@ export class EtcdMembership {
 
   /** Returns unused space of its file; it does not serve during that. */
   async defragment(clientAddress: string): Promise<void> {
-    await this.#ask(clientAddress, (member) => member.call('Defragment', {}, member.metadata(), defragmentMs));
+    await this.#ask(clientAddress, (member, over) =>
+      member.call('Defragment', {}, member.metadata(), defragmentMs, over),
+    );
   }
 
   /** Alarms of all members: `NOSPACE`, `CORRUPT`. */
@@ -152,7 +156,9 @@ export class EtcdMembership {
     await this.#call('Alarm', { action: 'DEACTIVATE', memberID: memberId, alarm: 'NOSPACE' });
   }
 
+  /** Pending calls fail at once, also those to an etcd that hangs. */
   close(): void {
+    this.#closed.abort(storeErrors.closed());
     this.#link.close();
   }
 
@@ -167,10 +173,11 @@ export class EtcdMembership {
     );
   }
 
-  async #ask<T>(clientAddress: string, ask: (member: Member) => Promise<T>): Promise<T> {
+  async #ask<T>(clientAddress: string, ask: (member: Member, over: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#closed.signal.aborted) throw storeErrors.closed();
     const member = new Member(clientAddress, this.#options);
     try {
-      return await ask(member);
+      return await ask(member, this.#closed.signal);
     } finally {
       member.close();
     }

@@ -81,6 +81,7 @@ export class Member {
   ): Promise<Calls[C][1]> {
     const { path, requestSerialize, responseDeserialize } = methodOf(name);
     return new Promise((resolve, reject) => {
+      const giveUp = (): void => void setImmediate(() => sent.cancel());
       const sent = this.#client.makeUnaryRequest<Calls[C][0], Calls[C][1]>(
         path,
         requestSerialize,
@@ -89,11 +90,12 @@ export class Member {
         metadata,
         { deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, answer) => {
+          over?.removeEventListener('abort', giveUp);
           if (error === null && answer !== undefined) resolve(answer);
           else reject(over?.aborted === true ? (over.reason as EtcdFailure) : failureOf(error, this.endpoint));
         },
       );
-      over?.addEventListener('abort', () => setImmediate(() => sent.cancel()), { once: true });
+      over?.addEventListener('abort', giveUp, { once: true });
     });
   }
 

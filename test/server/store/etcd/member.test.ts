@@ -1,8 +1,9 @@
 // A member of etcd resets its streams in a turn of the event loop of their own: Node.js may still read from the connection before.
 import { createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EtcdMembership } from '../../../../server/membership/etcd/membership.ts';
 import { Member } from '../../../../server/store/etcd/member.ts';
 import { until } from '../../../support/until.ts';
 
@@ -17,12 +18,14 @@ beforeAll(async () => {
     stream.resume();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  member = new Member(`127.0.0.1:${(server.address() as AddressInfo).port}`, {});
+  member = new Member(address(), {});
 });
 afterAll(() => {
   member.close();
   server.close();
 });
+
+const address = (): string => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Everything that this turn of the event loop still runs. */
 async function restOfTurn(): Promise<void> {
@@ -42,6 +45,20 @@ test('a cancelled stream ends in the next turn', async () => {
   await restOfTurn();
   expect(hasEnded).toBe(false);
   await until(() => Promise.resolve(hasEnded));
+});
+
+test('the maintenance of an etcd that hangs ends at once when it is closed', async () => {
+  const membership = new EtcdMembership({ endpoints: [address()] });
+  const asked = [membership.defragment(address()), membership.statusOf(address())];
+  const ended = Promise.allSettled(asked);
+  await nextTurn();
+  membership.close();
+  const late = new AbortController();
+  const isLate = pause(2_000, 'late', { signal: late.signal }).catch(() => 'ended');
+  const results = await Promise.race([ended, isLate]);
+  late.abort();
+  expect(results).toMatchObject(asked.map(() => ({ status: 'rejected', reason: { message: 'the store is closed' } })));
+  await expect(membership.statusOf(address())).rejects.toThrow('the store is closed');
 });
 
 test('a call that is given up ends in the next turn, with the reason', async () => {
