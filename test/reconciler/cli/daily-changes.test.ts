@@ -1,7 +1,7 @@
 // Verbs that change and watch live objects by hand against a simulated daemon: set, edit, top.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { renderUses, usesBetween } from '../../../reconciler/cli/verbs/daily/top.ts';
 import { paintFor } from '../../../reconciler/cli/output/paint.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -101,6 +101,18 @@ test('edit shows the object without records of the server, sends what was saved,
     'user.gantry.own.default': expect.any(String) as string,
   });
   expect((await gantry(['edit', 'web'], editor(''))).stdout).toContain('did not change: nothing was sent');
+});
+
+test('edit says when the text for the editor cannot be written', async () => {
+  vi.stubEnv('TMPDIR', join(daemon.dir, 'no-such-folder'));
+  const ran = await gantry(['edit', 'web'], editor('s/a/b/'));
+  vi.unstubAllEnvs();
+  expect([ran.code, ran.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^Error: cannot write a text for the editor into .*no-such-folder, the folder that TMPDIR names: there is no/,
+    ),
+  ]);
 });
 
 test('edit keeps a text that the server or the parser refuses, and takes it from stdin', async () => {

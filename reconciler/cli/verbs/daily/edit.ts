@@ -14,6 +14,7 @@ import { isObject } from '../../../../server/client/transport/reply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { isNote } from '../../../core/ownership/owner-records.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, commandError } from '../../errors/usage-error.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -33,10 +34,8 @@ export const edit: Run<HostOptions> = (context, [word = '']) =>
       await send(context, client, object, shown, await readText(context.io.stdin));
       return exitCodes.ok;
     }
-    const folder = await mkdtemp(join(tmpdir(), 'gantry-edit-'));
-    const file = join(folder, 'object.yaml');
     const text = headOf(object) + exactYaml(shown);
-    await writeFile(file, text, { mode: 0o600 });
+    const { folder, file } = await temporaryFile(text);
     try {
       await openEditor(context, file);
       await send(context, client, object, shown, await readFile(file, 'utf8'));
@@ -50,6 +49,19 @@ export const edit: Run<HostOptions> = (context, [word = '']) =>
     await rm(folder, { recursive: true, force: true });
     return exitCodes.ok;
   });
+
+async function temporaryFile(text: string): Promise<{ readonly folder: string; readonly file: string }> {
+  let folder: string | undefined;
+  try {
+    folder = await mkdtemp(join(tmpdir(), 'gantry-edit-'));
+    const file = join(folder, 'object.yaml');
+    await writeFile(file, text, { mode: 0o600 });
+    return { folder, file };
+  } catch (error) {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    throw fileError(`cannot write a text for the editor into ${tmpdir()}, the folder that TMPDIR names`, error);
+  }
+}
 
 function keptError(error: unknown, address: string, file: string): CliError {
   const code = codeOf(error);
