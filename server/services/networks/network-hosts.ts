@@ -11,7 +11,7 @@ import { isLayer3 } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
-import { bridgeProblems, claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
+import { bridgeProblems, claimsOf, subnetProblems, takenProblems, uselessAddresses, type Claim } from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
 import { readyContainer } from '../shared/find-container.ts';
@@ -85,6 +85,12 @@ export class NetworkHosts {
     const underWay = [...this.claimed.values()].flat().filter(({ container }) => container !== name);
     const others = [...claimsOfOthers(records, view, claims), ...underWay, ...kept];
     this.#refuse(name, [...takenProblems(claims, others), ...subnetProblems(records, claims)]);
+  }
+
+  /** Static addresses without effect, except those of `before`. Not for containers that arrive by a move, a migration or a backup: they keep
+   *  what they have. */
+  refuseUseless(name: string, devices: DeviceMap, before?: DeviceMap): void {
+    this.#refuse(name, uselessAddresses(this.#deps.records, devices, before));
   }
 
   #bridgeProblems(claims: readonly Claim[]): readonly Problem[] {

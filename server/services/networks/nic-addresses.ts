@@ -3,11 +3,12 @@
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { addressProblem } from '../../api/network/address-in-subnet.ts';
+import { staticAddressProblem } from '../../api/network/static-address.ts';
 import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
 import { splitList } from '../../api/network/network-values.ts';
-import { hasOwnHwaddr, isLayer3 } from '../../api/devices/index.ts';
+import { hasOwnHwaddr, isLayer3, isNic, resolveDevice } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { fixedAddress, ipFamilies } from './nic-filtering.ts';
 
@@ -81,6 +82,31 @@ export function subnetProblems(records: Pick<Records, 'networks'>, claims: reado
     const why = addressProblem(ip, claim.network, subnet);
     if (why === undefined) return [];
     return [{ path: `devices.${claim.device}.${claim.property}`, message: `cannot be ${claim.value}: ${why}` }];
+  });
+}
+
+/** Static addresses that have no effect. Those of `before` may stay: an older choice, or a later change of the network, must block no other
+ *  change. */
+export function uselessAddresses(
+  records: Pick<Records, 'networks'>,
+  devices: DeviceMap,
+  before: DeviceMap = {},
+): readonly Problem[] {
+  const of = (name: string, properties: ConfigMap | undefined): readonly Problem[] => {
+    if (properties === undefined || !isNic(properties)) return [];
+    const nic = resolveDevice(properties);
+    const network = records.networks.get(nic['parent'] ?? '')?.document.config;
+    return ipFamilies.flatMap((family) => {
+      const key = `ipv${family}.address`;
+      const why = staticAddressProblem(nic, family, network);
+      return why === undefined
+        ? []
+        : [{ path: `devices.${name}.${key}`, message: `cannot be ${nic[key] ?? ''}: ${why}` }];
+    });
+  };
+  return Object.entries(devices).flatMap(([name, properties]) => {
+    const known = new Set(of(name, before[name]).map(({ message }) => message));
+    return of(name, properties).filter(({ message }) => !known.has(message));
   });
 }
 

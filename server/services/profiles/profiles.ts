@@ -12,6 +12,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 import { readSagaParams } from '../../records/saga-params.ts';
+import { uselessAddresses } from '../networks/nic-addresses.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { ofProject, profileIn, projectWith, requireProject } from '../shared/project-scope.ts';
@@ -86,7 +87,7 @@ export class Profiles {
       config: replaceConfig(body.config, containerConfigKey),
       devices: replaceDevices(body.devices),
     };
-    checkProfile(name, document);
+    checkProfile(this.#deps.records, name, document);
     await refuseUnmountable(this.#deps.records, name, document.devices);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
@@ -195,7 +196,7 @@ export class Profiles {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.profile(document), 'profile', name);
       const wanted = next(document);
-      checkProfile(name, wanted, document);
+      checkProfile(this.#deps.records, name, wanted, document);
       this.#users.check(name, wanted);
       changes.put('profiles', name, wanted);
     });
@@ -212,11 +213,17 @@ export class Profiles {
 }
 
 /** Entries unchanged from `previous` pass: an older choice must not block an unrelated change. */
-function checkProfile(name: string, document: ProfileDocument, previous?: ProfileDocument): void {
+function checkProfile(
+  records: ProfilesDeps['records'],
+  name: string,
+  document: ProfileDocument,
+  previous?: ProfileDocument,
+): void {
   const problems = [
     ...validateContainerConfig(document.config, { profile: true }),
     ...rawLxcProblems(document.config, previous?.config),
     ...validateDevices(document.devices),
+    ...uselessAddresses(records, document.devices, previous?.devices),
   ];
   if (problems.length > 0) throw errors.invalid(`profile ${name}`, problems);
 }

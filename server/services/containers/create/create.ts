@@ -196,6 +196,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   );
   const { pool } = checkDraft(deps, name, { ...draft, config: userConfig });
   const expanded = expand(draft, profilesOf(deps.records, name));
+  deps.hosts.refuseUseless(name, expanded.devices);
   deps.hosts.refuseTaken(name, ownHardware(deps.records, name, draft, body.source));
   return {
     v: 1,

@@ -270,6 +270,7 @@ function finish(
   const added = Object.entries(wanted.config).filter(([key]) => isVolatile(key) && !(key in before.config));
   checkDraft(deps, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
   checkImageKeys(name, before.config, wanted.config);
+  deps.hosts.refuseUseless(name, has, had);
   const config = renewedInstanceId(Object.fromEntries([...kept, ...chosen]), then, now);
   const [known, after] = [claimsOf(name, had, before.config), claimsOf(name, has, config)];
   const claims = newClaims(known, after);
