@@ -17,7 +17,7 @@ import { serve } from './serve/serve.ts';
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   const app: FastifyInstance = fastify({
@@ -83,14 +83,16 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
   for (const row of endpoints as readonly Endpoint[]) {
     const endpoint = rowIn(deps.dialect.name, row);
     const known = byPath.get(endpoint.path) ?? new Set();
+    const hasHead = endpoint.method === 'GET' && endpoint.mode !== 'websocket';
     known.add(endpoint.method);
+    if (hasHead) known.add('HEAD');
     byPath.set(endpoint.path, known);
     const handler = handlerOf(deps.routes, endpoint.id);
     app.route({
       method: endpoint.method,
       url: endpoint.path,
       // The same headers without the body.
-      exposeHeadRoute: endpoint.method === 'GET' && endpoint.mode !== 'websocket',
+      exposeHeadRoute: hasHead,
       handler: (request, reply) => {
         reply.raw.once('finish', () => deps.countAnswer(endpoint.id, reply.raw.statusCode));
         return serve(deps, { endpoint, handler, request, reply });

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Static, TSchema } from 'typebox';
 import type { EndpointId, endpoints } from '../api/endpoints/endpoint-table.ts';
+import { errors } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/shared/caller.ts';
@@ -107,8 +108,19 @@ export const found = ({ object, etag }: { readonly object: unknown; readonly eta
 export const async_ = (operation: Operation): RouteReply => ({ kind: 'async', operation });
 
 /** Lists of every project at once (`all-projects=true`). */
-export const isOfAllProjects = (query: { readonly 'all-projects'?: string | undefined }): boolean =>
-  isTrue(query['all-projects']);
+export const isOfAllProjects = (query: {
+  readonly 'all-projects'?: string | undefined;
+  readonly project?: string | undefined;
+}): boolean => isTrue(query['all-projects']);
+
+/** The project whose objects a list shows; undefined: those of all. Throws AppError badRequest when the request names one and asks for all. */
+export function listedProject(query: Parameters<typeof isOfAllProjects>[0], caller: Caller): string | undefined {
+  return isOfAllProjects(query) ? refuseProject(query) : caller.project;
+}
+
+export function refuseProject({ project = '' }: { readonly project?: string | undefined }): undefined {
+  if (project !== '') throw errors.badRequest(`all-projects lists every project: leave out project (${project})`);
+}
 
 /** A collection: URLs, or the objects with `recursion` (spec 4). */
 export function collection(

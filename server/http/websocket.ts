@@ -13,6 +13,7 @@ import { defaultProject } from '../api/project/project-names.ts';
 import { isSeen } from '../auth/restricted-view.ts';
 import { isTrustedCaller, type Caller } from '../services/shared/caller.ts';
 import { accessRefusal } from './restricted.ts';
+import { refuseProject } from './route.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
@@ -223,8 +224,10 @@ export class Websockets {
 
   /** The project of the wanted events; undefined: all projects. */
   #projectOf({ searchParams }: URL): string | undefined {
-    const project = searchParams.get('project') || defaultProject;
-    if (project === '*' || isTrue(searchParams.get('all-projects') ?? '')) return undefined;
+    const named = searchParams.get('project') ?? '';
+    if (isTrue(searchParams.get('all-projects') ?? '')) return refuseProject({ project: named });
+    const project = named || defaultProject;
+    if (project === '*') return undefined;
     this.#deps.namesIn(project);
     return project;
   }

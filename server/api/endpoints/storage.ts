@@ -105,11 +105,11 @@ export const storageEndpoints = [
   snapshots('volumeSnapshots.post', `POST ${volumePath}/snapshots/:snapshot`, 'async', 'Rename it.', {
     body: RenamePost,
   }),
-  snapshots('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', {
+  snapshots('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'sync', 'Change it.', {
     body: VolumeSnapshotPut,
     etag: true,
   }),
-  snapshots('volumeSnapshots.patch', `PATCH ${volumePath}/snapshots/:snapshot`, 'sync', 'Change it at once.', {
+  snapshots('volumeSnapshots.patch', `PATCH ${volumePath}/snapshots/:snapshot`, 'sync', 'Change the given members.', {
     body: VolumeSnapshotPut,
     etag: true,
   }),

@@ -18,7 +18,7 @@ import {
   async_,
   type ContextOf,
   doneAfter,
-  isOfAllProjects,
+  listedProject,
   recursionOf,
   type RouteReply,
   type RouteTable,
@@ -46,7 +46,7 @@ export function containerRoutes(useCases: ContainerUseCases) {
   const { view } = containerDeps;
   return {
     'containers.list': async ({ query, caller }) => {
-      const project = isOfAllProjects(query) ? undefined : caller.project;
+      const project = listedProject(query, caller);
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull(project));
       return sync(recursion === 1 ? view.renderAll(project) : view.names(project).map((name) => containerUrl(name)));

@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
+import type { StorageVolumeCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
 import { migrateVolume } from '../../services/transfer/migration/volume-source.ts';
@@ -19,7 +19,7 @@ import {
   type ContextOf,
   done,
   doneAfter,
-  isOfAllProjects,
+  listedProject,
   movedTo,
   recursionOf,
   type RouteReply,
@@ -48,7 +48,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
   const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps, restore } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
-    const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
+    const project = listedProject(context.query, context.caller);
     const { lists } = volumes;
     return sync(
       recursionOf(context.query) > 0 ? await lists.list(pool, project, type) : await lists.urls(pool, project, type),
@@ -83,6 +83,18 @@ export function volumeRoutes(services: VolumeRouteServices) {
     else if (snapshot === undefined) await containerVolumes[how](caller, pool, name, body, ifMatch);
     else await containerVolumes.changeSnapshot(caller, [pool, name, snapshot], how, body, ifMatch);
     return done;
+  };
+  const changeSnapshot = (
+    context: ContextOf<'volumeSnapshots.put' | 'volumeSnapshots.patch'>,
+    body: VolumeSnapshotPut,
+  ): Promise<RouteReply> => {
+    const { caller, ifMatch } = context;
+    const [pool, type, name, snapshot] = placeOfSnapshot(context);
+    return doneAfter(
+      type === 'container'
+        ? containerVolumes.describeSnapshot(caller, [pool, name, snapshot], body, ifMatch)
+        : snapshots.change(caller, custom(context), snapshot, body, ifMatch),
+    );
   };
   return {
     'volumes.list': (context) => list(context),
@@ -162,24 +174,10 @@ export function volumeRoutes(services: VolumeRouteServices) {
           : snapshots.get(custom(context), snapshot);
       return sync(object, etag);
     },
-    'volumeSnapshots.put': (context) => {
-      const { caller, body, ifMatch } = context;
-      const [pool, type, name, snapshot] = placeOfSnapshot(context);
-      return async_(
-        type === 'container'
-          ? containerVolumes.putSnapshot(caller, [pool, name, snapshot], body, ifMatch)
-          : snapshots.put(caller, custom(context), snapshot, body, ifMatch),
-      );
-    },
+    'volumeSnapshots.put': (context) => changeSnapshot(context, context.body),
     'volumeSnapshots.patch': (context) => {
-      const { caller, ifMatch } = context;
-      const [pool, type, name, snapshot] = placeOfSnapshot(context);
-      const body = context.body.expires_at === null ? { ...context.body, expires_at: '' } : context.body;
-      return doneAfter(
-        type === 'container'
-          ? containerVolumes.patchSnapshot(caller, [pool, name, snapshot], body, ifMatch)
-          : snapshots.patch(caller, custom(context), snapshot, body, ifMatch),
-      );
+      const { body } = context;
+      return changeSnapshot(context, body.expires_at === null ? { ...body, expires_at: '' } : body);
     },
     'volumeSnapshots.post': (context) =>
       async_(snapshots.rename(context.caller, custom(context), context.params.snapshot, context.body.name)),

@@ -11,7 +11,14 @@ import { isLayer3 } from '../../api/devices/index.ts';
 import { nicNetwork } from '../shared/expand.ts';
 import { bridgeHwaddr } from './bridge-hwaddr.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
-import { bridgeProblems, claimsOf, subnetProblems, takenProblems, uselessAddresses, type Claim } from './nic-addresses.ts';
+import {
+  bridgeProblems,
+  claimsOf,
+  subnetProblems,
+  takenProblems,
+  uselessAddresses,
+  type Claim,
+} from './nic-addresses.ts';
 import { fixedAddress, isHandedOut } from './nic-filtering.ts';
 import { reserveAddresses, runDevices } from './reserve-addresses.ts';
 import { readyContainer } from '../shared/find-container.ts';

@@ -1,7 +1,6 @@
 // The volumes of containers and of their snapshots: the container keeps description and user.*, `size` is that of its root disk. They are
 // made, renamed and deleted with the container.
 import type { ServiceParts } from '../shared/service-parts.ts';
-import type { Operation } from '../../api/operation.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { plainName } from '../../api/project/project-names.ts';
@@ -105,19 +104,8 @@ export class ContainerVolumes {
   }
 
   /** Like snapshots of custom volumes: the description, and the expiry, which is that of the container's snapshot. */
-  putSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    const [pool, name, snapshot] = place;
-    checkIfMatch(ifMatch, this.getSnapshot(pool, name, snapshot).etag, 'snapshot', labelOf(place));
-    sentExpiry(body.expires_at);
-    return this.#deps.operations.start({
-      description: 'Updating storage volume snapshot',
-      resources: { storage_volumes: [volumeUrl(pool, 'container', name)] },
-      run: () => this.patchSnapshot(caller, place, body, ifMatch),
-    });
-  }
-
-  /** Like `putSnapshot`, within the request. */
-  patchSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Promise<void> {
+  /** What the body leaves out stays. */
+  describeSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Promise<void> {
     const expiry = sentExpiry(body.expires_at);
     return this.#writeSnapshot(caller, place, (document, now) => {
       checkIfMatch(ifMatch, this.#etag(place[1], document), 'snapshot', labelOf(place));

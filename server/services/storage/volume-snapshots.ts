@@ -80,32 +80,19 @@ export class VolumeSnapshots {
     this.#emit('storage-volume-snapshot-created', caller, volume, snapshot);
   }
 
-  put(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    return this.#start(
-      caller,
-      'Updating storage volume snapshot',
-      volume,
-      this.#change(caller, volume, name, body, ifMatch),
-    );
-  }
-
-  /** Like `put`, within the request. */
-  patch(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Promise<void> {
-    return this.#deps.locks.run(volumeLock(volume), this.#change(caller, volume, name, body, ifMatch));
-  }
-
-  #change(
+  /** What the body leaves out stays. */
+  async change(
     caller: Caller,
     volume: VolumeId,
     name: string,
     body: VolumeSnapshotPut,
     ifMatch?: string,
-  ): () => Promise<void> {
+  ): Promise<void> {
     const check = (document: VolumeSnapshotDocument): void =>
       checkIfMatch(ifMatch, etagOf.volumeSnapshot(document), 'snapshot', `${volumeKey(volume)}/${name}`);
     check(this.#find(volume, name).document);
     const expiry = sentExpiry(body.expires_at);
-    return async () => {
+    await this.#deps.locks.run(volumeLock(volume), async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyVolume(this.#deps.records, volume);
         const { document } = readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot: name });
@@ -119,7 +106,7 @@ export class VolumeSnapshots {
         });
       });
       this.#emit('storage-volume-snapshot-updated', caller, volume, name);
-    };
+    });
   }
 
   rename(caller: Caller, volume: VolumeId, name: string, to: string): Operation {

@@ -253,6 +253,39 @@ describe('references', () => {
     expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
   });
 
+  test('a plan finds new static addresses that their network will not give out, in containers and in profiles', () => {
+    const nic = (more: JsonObject): JsonObject => ({ eth0: { type: 'nic', network: 'lan0', ...more } });
+    const config = { 'ipv4.address': '10.1.0.1/24', 'ipv6.address': 'fd42:1::1/64' };
+    const lan = (more: JsonObject = {}) => document('network', 'lan0', { config: { ...config, ...more } });
+    const fixed = { eth0: { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.9' } };
+    const container = (devices: JsonObject) => document('container', 'c', { source: { type: 'none' }, devices });
+    const told = (documents: readonly Document[], observed = host) =>
+      plan(documents, observed).diagnostics.map(
+        ({ severity, address, path, message }) => `${severity} ${address ?? ''} ${path ?? ''}: ${message}`,
+      );
+    const where = 'container/c devices.eth0.ipv4.address: container/c cannot have the address 10.1.0.9:';
+    const why = 'the network lan0 gives out no static addresses, as ipv4.dhcp is false;';
+    expect(told([lan(), container(fixed)])).toEqual([]);
+    expect(told([document('network', 'lan0'), container(fixed)])).toEqual([]);
+    expect(told([lan({ 'ipv4.dhcp': 'false' }), container(fixed)])[0]).toContain(`error ${where} ${why}`);
+    expect(told([lan(), container(nic({ 'ipv6.address': 'fd42:1::9' }))])[0]).toContain('ipv6.dhcp.stateful');
+    expect(told([lan(), container(nic({ 'ipv4.address': 'none' }))])[0]).toContain('security.ipv4_filtering: true');
+    const profiled = [
+      lan({ 'ipv4.dhcp': 'false' }),
+      document('profile', 'fixed', { devices: fixed }),
+      document('container', 'c', { source: { type: 'none' }, profiles: ['default', 'fixed'] }),
+    ];
+    expect(told(profiled)).toEqual([expect.stringContaining('error profile/fixed devices.eth0.ipv4.address')]);
+    // Servers leave alone what is there.
+    const live = { ...config, 'ipv4.dhcp': 'false' };
+    const containers = [liveContainer('c', { devices: fixed, expanded_devices: { root, ...fixed } })];
+    const there = {
+      ...withContainers(...containers),
+      networks: world({ networks: [liveNetwork('lan0', { config: live })] }).networks,
+    };
+    expect(told([container(fixed)], there)).toEqual([expect.stringContaining(`warning ${where}`)]);
+  });
+
   test('an export writes that a network has no NAT, which a server would otherwise enable', () => {
     const config = { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none', 'ipv4.dhcp': 'true' };
     const observed = world({ networks: [liveNetwork('lan9', { config })] });

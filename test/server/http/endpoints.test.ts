@@ -376,6 +376,33 @@ describe('paths and methods', () => {
     }
   });
 
+  test('HEAD of a known path without a GET is a method that does not exist, not an object that is gone', async () => {
+    for (const path of ['/1.0/containers/nobody/exec', '/1.0/events', '/1.0/images/aa/refresh']) {
+      const head = await daemon.call('HEAD', path);
+      expect([path, head.status, head.bytes.length]).toEqual([path, 400, 0]);
+    }
+  });
+
+  test('all projects and one project at once are refused where LXD refuses them', async () => {
+    for (const path of ['containers', 'storage-pools/default/volumes', 'storage-pools/default/volumes/custom']) {
+      const answer = await daemon.call('GET', `/1.0/${path}?all-projects=true&project=default`);
+      expect([path, answer.status, answer.metadata.message]).toEqual([
+        path,
+        400,
+        'all-projects lists every project: leave out project (default)',
+      ]);
+      for (const query of ['all-projects=true', 'all-projects=true&project=', 'all-projects=false&project=default'])
+        expect((await daemon.call('GET', `/1.0/${path}?${query}`)).status).toBe(200);
+    }
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+    const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+    const events = await daemon.call('GET', '/1.0/events?all-projects=true&project=default', undefined, {
+      ...headers,
+      ...key,
+    });
+    expect([events.status, events.metadata.message]).toEqual([400, expect.stringMatching(/leave out project/)]);
+  });
+
   test('a cluster target is refused outside a cluster', async () => {
     const create = { name: 'placed', source: { type: 'none' } };
     for (const [method, path, body] of [

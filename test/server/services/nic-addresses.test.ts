@@ -16,7 +16,11 @@ describe('addresses of nics', () => {
   const network = 'gtyn0';
   beforeAll(async () => {
     daemon = await makeSeeded();
-    const config = { 'ipv4.address': '10.214.201.1/24', 'ipv6.address': 'fd42:201::1/64' };
+    const config = {
+      'ipv4.address': '10.214.201.1/24',
+      'ipv6.address': 'fd42:201::1/64',
+      'ipv6.dhcp.stateful': 'true',
+    };
     expect((await daemon.call('POST', '/1.0/networks', { name: network, config })).status).toBe(200);
   });
   afterAll(() => daemon.cleanUp());

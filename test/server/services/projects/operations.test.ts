@@ -37,7 +37,6 @@ const requests: readonly (readonly [what: string, method: string, path: () => st
     { name: 'w', type: 'custom', source: { type: 'copy', pool: 'default', name: 'v' } },
   ],
   ['snapshot of a volume', 'POST', () => snapshots, { name: 's' }],
-  ['change of a volume snapshot', 'PUT', () => `${snapshots}/s`, { description: 'x' }],
   ['rename of a volume snapshot', 'POST', () => `${snapshots}/s`, { name: 't' }],
   ['deletion of a volume snapshot', 'DELETE', () => `${snapshots}/t`, undefined],
   ['migration of a volume', 'POST', () => `${volumes}/custom/v`, { name: 'v', migration: true }],
