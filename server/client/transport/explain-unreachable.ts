@@ -15,6 +15,11 @@ export async function explainUnreachable(endpoint: Endpoint, what: string, cause
   }
   if (certificateCodes.test(code)) {
     const text = cause instanceof Error ? cause.message : code;
+    if (/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/.test(code)) {
+      const clock = `${text}; the clock of this machine says ${new Date().toISOString()}`;
+      const advice = `the server certificate is not valid now (${clock}): renew it on the server, or correct the clock`;
+      return new ClientError('untrusted', `${where}: ${advice}`, { cause });
+    }
     const advice = `the server certificate is not trusted (${text}); give its fingerprint or PEM as the server certificate, or the CA that signed it`;
     return new ClientError('untrusted', `${where}: ${advice}`, { cause });
   }
