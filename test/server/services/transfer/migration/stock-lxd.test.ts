@@ -114,6 +114,15 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     });
     await lxc('storage', 'volume', 'copy', 'gantry:default/v', 'lxd:default/w', '--mode', 'push');
     expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'utf8')).toBe('changed');
+    writeFileSync(join(ours, 'custom/v/file'), 'changed here');
+    await lxc('storage', 'volume', 'snapshot', 'gantry:default', 'v', 's1');
+    await lxc('storage', 'volume', 'copy', 'gantry:default/v', 'lxd:default/w', '--refresh');
+    expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'utf8')).toBe('changed here');
+    expect(await lxd.get('/1.0/storage-pools/default/volumes/custom/w/snapshots')).toHaveLength(2);
+    // The client itself refuses the other direction, since the extension is not announced.
+    await expect(lxc('storage', 'volume', 'copy', 'lxd:default/w', 'gantry:default/v', '--refresh')).rejects.toThrow(
+      'custom_volume_refresh',
+    );
     for (const mode of ['pull', 'push', 'relay']) {
       await lxc(
         'storage',
@@ -126,7 +135,7 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
         '--volume-only',
       );
       const alone = join(lxd.dir, `storage-pools/default/custom/default_${mode}/file`);
-      expect([mode, readFileSync(alone, 'utf8')]).toEqual([mode, 'changed']);
+      expect([mode, readFileSync(alone, 'utf8')]).toEqual([mode, 'changed here']);
     }
   });
 
