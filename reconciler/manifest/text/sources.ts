@@ -1,4 +1,5 @@
 // Finds and reads the texts of a load: files, directories, stdin. It does not interpret them.
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
@@ -135,7 +136,15 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Error('is not UTF-8 text');
+    throw new Error(`is not UTF-8 text (see line ${lineOfOtherBytes(bytes)}): save it in this encoding`);
+  }
+}
+
+function lineOfOtherBytes(bytes: Uint8Array): number {
+  for (let line = 1, start = 0; ; line += 1) {
+    const end = bytes.indexOf(0x0a, start);
+    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
   }
 }
 
