@@ -53,7 +53,7 @@ export class VolumeSnapshots {
     const first = ownedKey(uuid, wanted ?? this.#nextName(volume, undefined, new Date(this.#deps.clock.nowMs())));
     const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'creating' } as const;
     this.#deps.records.check((changes) => changes.put('volumeSnapshots', first, draft));
-    return this.#start(caller, 'Snapshotting storage volume', volume, async (signal) => {
+    return this.#start(caller, 'Creating storage volume snapshot', volume, async (signal) => {
       await this.takeNow(caller, volume, { ...body, name: wanted }, signal);
     });
   }

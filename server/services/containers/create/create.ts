@@ -57,9 +57,20 @@ export async function createContainer(deps: CreateDeps, caller: Caller, body: Co
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
   return deps.operations.start({
     description: 'Creating container',
-    resources: { containers: [containerUrl(name)] },
+    resources: resourcesOf(caller, name, body.source),
     run: prepareContainer(deps, caller, name, body),
   });
+}
+
+/** The new container first, then the original of a copy. */
+function resourcesOf(caller: Caller, name: string, source: ContainerSource): NonNullable<Operation['resources']> {
+  if (source.type !== 'copy') return { containers: [containerUrl(name)] };
+  const [original = '', snapshot] = (source.source ?? '').split('/');
+  const project = source.project || caller.project;
+  const containers = [containerUrl(name), containerUrl(qualifiedName(project, original))];
+  return snapshot === undefined
+    ? { containers }
+    : { containers, snapshots: [containerUrl(qualifiedName(project, original), 'snapshots', snapshot)] };
 }
 
 /** Refusals that do not depend on the image come before it is fetched. */
