@@ -205,7 +205,12 @@ describe.skipIf(missing !== undefined)('a stock LXD host that moves', () => {
     ]);
     const [ours, theirs] = [await daemon.get('/1.0/containers/r1'), await lxd.get('/1.0/instances/r1')];
     expect(ours.config['volatile.eth0.hwaddr']).toBe(theirs.config['volatile.eth0.hwaddr']);
-    expect(ours.devices.eth0).toEqual({ type: 'nic', nictype: 'bridged', parent: bridge });
+    const onBridge = { type: 'nic', nictype: 'bridged', parent: bridge };
+    expect(ours.devices.eth0).toEqual(onBridge);
+    expect((await daemon.get('/1.0/profiles/net')).devices.eth0).toEqual(onBridge);
+    const source = { type: 'none' };
+    await daemon.ok('POST', '/1.0/containers', { name: 'fresh', source, profiles: ['default', 'net'] });
+    await daemon.ok('DELETE', '/1.0/containers/fresh');
   }, 600_000);
 
   test('the plan of the written manifests is empty, and a second run has nothing to do', async () => {

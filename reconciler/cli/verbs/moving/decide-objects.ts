@@ -9,7 +9,7 @@ import { tableOf, type Live } from '../../../core/documents/observed.ts';
 import { compareText } from '../../../core/text/listing-order.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import { fit } from './fit.ts';
-import { onHostBridges } from './host-bridges.ts';
+import { onHostBridges, onParents } from './host-bridges.ts';
 import type { Difference, Move, MovePlan, MoveRequest } from './moves.ts';
 
 /** In the order of creation. */
@@ -159,7 +159,12 @@ function bodyOf(kind: TextKind, live: JsonObject, request: MoveRequest): JsonObj
     case 'image_alias':
       return { ...description, target: asText(live['target']) };
     case 'profile':
-      return { ...description, config, devices: presentDevices(live['devices']) };
+      return {
+        ...description,
+        config,
+        // New containers get their nics from it, too.
+        devices: onParents(mapOf(live['devices']), request.target) ?? presentDevices(live['devices']),
+      };
     case 'project':
     case 'image':
       return { ...description, config };

@@ -202,15 +202,18 @@ describe('the decisions of a move', () => {
     expect(ids(decide(source, target, { begun: new Set(['container/web']) }))).toEqual(['container/web']);
   });
 
-  test('nics attach to the bridge of the source where both servers are on one host', () => {
+  test('nics attach to the bridge of the source where both servers are on one host, those of profiles too', () => {
     const source = world({
       networks: [liveNetwork('lxdbr0')],
+      profiles: [liveProfile('nets', { devices: { root, eth0: nic } })],
       containers: [liveContainer('web', { profiles: [], devices: { eth0: { ...nic, name: 'eth0' } } })],
     });
     const networks = world({ networks: [liveNetwork('lxdbr0', { managed: false })] }).networks;
     const plan = decide(source, { ...gantryd, networks });
+    const onBridge = { type: 'nic', nictype: 'bridged', parent: 'lxdbr0' };
     expect(plan.moves).toMatchObject([
-      { devices: { eth0: { type: 'nic', name: 'eth0', nictype: 'bridged', parent: 'lxdbr0' } } },
+      { id: 'profile/nets', body: { devices: { root, eth0: onBridge } } },
+      { id: 'container/web', devices: { eth0: { ...onBridge, name: 'eth0' } } },
     ]);
   });
 
