@@ -294,10 +294,11 @@ describe('facts of processes', () => {
   });
 });
 
-describe('folders of the reconciler', () => {
+describe('folders that a user names', () => {
   test('come from makeFolder: mkdir with recursive never ends below /proc', () => {
     const recursive = all.filter(
-      ({ path, text }) => path.startsWith('reconciler/') && /mkdir(?:Sync)?\([^;]*recursive/.test(text),
+      ({ path, text }) =>
+        /^(reconciler\/|provider\/packaging\/install)/.test(path) && /mkdir(?:Sync)?\([^;]*recursive/.test(text),
     );
     expect(recursive.map(({ path }) => path)).toEqual([]);
   });

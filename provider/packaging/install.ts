@@ -1,8 +1,9 @@
 // `terraform-provider-gantry install`: copies the provider from the npm package into a directory where Terraform and OpenTofu look.
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { installationBlock, launcherVersion, mirrorFolders, platformOf } from './mirror.ts';
+import { makeFolderSync } from '../../server/lib/shared/make-folder.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export interface InstallDeps {
@@ -85,9 +86,9 @@ function namesIn(directory: string): readonly string[] {
 function copy(from: string, mirror: string, folder: string): void {
   const to = join(mirror, folder);
   const made = join(mirror, `.gantry-${process.pid}`);
+  makeFolderSync(dirname(to));
   try {
     cpSync(from, made, { recursive: true });
-    mkdirSync(dirname(to), { recursive: true });
     rmSync(to, { recursive: true, force: true });
     renameSync(made, to);
   } finally {

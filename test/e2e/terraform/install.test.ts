@@ -102,6 +102,8 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', () =
     const empty = install({ ...deps, packages: [place] });
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining(`none of ${place} holds the provider`) });
     const packages = [join(npmPackage.root, 'dist/provider-package')];
+    const nowhere = install({ ...deps, packages, args: ['--plugin-dir', '/proc/no-such-folder'] });
+    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot make the folder /proc/no-such') });
     const windows = install({ ...deps, packages, os: 'win32' });
     expect(windows).toMatchObject({ code: 1, stderr: expect.stringContaining('does not run on win32 x64') });
     expect(existsSync(deps.home)).toBe(false);
