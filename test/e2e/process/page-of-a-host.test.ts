@@ -105,8 +105,18 @@ describe.skipIf(missing !== undefined)('gantry ui', () => {
     const uploaded = await daemon.call('GET', '/1.0/containers/web/files?path=/root/up.bin');
     expect(uploaded.bytes).toEqual(bytes);
 
+    const onConsole = (line: string): Promise<unknown> =>
+      daemon.ok('POST', '/1.0/containers/web/exec', { command: ['sh', '-c', `echo ${line} >/dev/console`] });
+    await onConsole('before');
+    await page.getByRole('link', { name: 'Log', exact: true }).click();
+    const log = page.getByLabel('Log of web', { exact: true });
+    await expect.poll(() => log.textContent(), { timeout: 60_000 }).toContain('before');
+    await onConsole('as-it-comes');
+    await expect.poll(() => log.textContent(), { timeout: 60_000 }).toContain('as-it-comes');
+
     await page.getByRole('link', { name: 'Now', exact: true }).click();
     await page.getByText(/\d processes/).waitFor();
+    for (const figure of ['CPU', 'Memory', 'Received']) await page.getByText(figure, { exact: true }).first().waitFor();
     await button(page, 'Take a snapshot').click();
     await page.getByLabel('Name (empty: the host gives one)').fill('noon');
     await button(page, 'Take it').click();
