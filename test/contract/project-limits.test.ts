@@ -115,6 +115,12 @@ const barred: readonly (readonly [key: string, name: string, value: string, allo
     'true',
     { 'restricted.containers.interception': 'allow' },
   ],
+  [
+    'restricted.containers.interception',
+    'security.syscalls.intercept.setxattr',
+    'true',
+    { 'restricted.containers.interception': 'full' },
+  ],
   ...[
     'boot.host_shutdown_timeout',
     'linux.kernel_modules',

@@ -111,7 +111,12 @@ export const projectConfigKeys = {
     ...barred('targets in a cluster'),
     doc: 'Whether requests may name a cluster member. No effect here: every project may use all members.',
   },
-  'restricted.containers.interception': barred('interception of system calls'),
+  'restricted.containers.interception': words(
+    'In a restricted project: whether interception of system calls may be used; full counts as allow.',
+    'block',
+    'allow',
+    'full',
+  ),
   'restricted.containers.lowlevel': barred('low level config such as raw.lxc'),
   'restricted.containers.nesting': barred('nesting'),
   'restricted.containers.privilege': words(

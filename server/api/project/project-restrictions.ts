@@ -93,7 +93,7 @@ function configProblem(contents: ProjectContents, key: string, value: string): s
   )
     return refusal(contents, 'restricted.containers.privilege');
   if (interceptable.has(key))
-    return isTrue(value) && restriction(config, 'restricted.containers.interception') !== 'allow'
+    return isTrue(value) && !['allow', 'full'].includes(restriction(config, 'restricted.containers.interception'))
       ? refusal(contents, 'restricted.containers.interception')
       : undefined;
   if (restriction(config, 'restricted.containers.lowlevel') === 'allow') return undefined;
