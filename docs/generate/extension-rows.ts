@@ -132,7 +132,7 @@ custom_volume_backup | services/transfer/backups/owner.ts | reconciler/cli/verbs
 storage_unmapped | services/storage/host-volumes.ts | server/services/storage/volumes.test.ts | security.unmapped
 projects | services/projects/projects.ts | server/services/projects/projects.test.ts | /1.0/projects
 network_vxlan_ttl | drivers/network/ip-commands.ts | server/drivers/network/bridge-tunnels.test.ts | tunnel.m.ttl
-container_incremental_copy | services/transfer/migration/refresh.ts | server/services/transfer/migration/refresh.test.ts | refresh
+container_incremental_copy | services/transfer/migration/refresh/containers.ts | server/services/transfer/migration/refresh.test.ts | refresh
 usb_optional_vendorid | drivers/devices/usb.ts | server/drivers/devices/host-devices.test.ts | vendorid
 snapshot_scheduling | services/containers/snapshots/schedule.ts | server/services/containers/snapshots.test.ts | snapshots.schedule
 container_copy_project | services/containers/create/copy.ts | server/services/projects/containers.test.ts | comes from the project of the request

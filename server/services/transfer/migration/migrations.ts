@@ -4,8 +4,8 @@ import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../shared/caller.ts';
 import type { ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, type ContainerTargetDeps } from './container-target.ts';
-import { refreshContainer, refreshed } from './refresh.ts';
-import type { RefreshDeps } from './refresh-run.ts';
+import { refreshContainer, refreshed } from './refresh/containers.ts';
+import type { RefreshDeps } from './refresh/container-run.ts';
 import type { VolumeSourceDeps } from './volume-source.ts';
 import type { VolumeTargetDeps } from './volume-target.ts';
 

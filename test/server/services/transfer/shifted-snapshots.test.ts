@@ -8,7 +8,7 @@ import type { Saga } from '../../../../server/operations/saga.ts';
 import { writeBackup } from '../../../../server/services/transfer/backups/write-backup.ts';
 import { sendFiles } from '../../../../server/services/transfer/migration/container-source.ts';
 import { ownersOf } from '../../../../server/services/transfer/migration/owners.ts';
-import { refreshFromHere } from '../../../../server/services/transfer/migration/refresh-here.ts';
+import { refreshFromHere } from '../../../../server/services/transfer/migration/refresh/containers-here.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
 
 const isRoot = process.getuid?.() === 0;

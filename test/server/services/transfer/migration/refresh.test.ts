@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer } from '../../../../../server/client/index.ts';
 import { btrfsMissing } from '../../../../../server/drivers/storage/btrfs/btrfs.ts';
-import { planRefresh } from '../../../../../server/services/transfer/migration/refresh-plan.ts';
+import { planRefresh } from '../../../../../server/services/transfer/migration/refresh/plan.ts';
 import { createContainer, type TestDaemon } from '../../../../support/daemons/daemon.ts';
 import {
   describeTree,

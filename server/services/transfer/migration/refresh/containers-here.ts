@@ -1,22 +1,22 @@
 // Refreshes a copy from a container of this server: its trees are cloned, or compared file by file.
-import { containerUrl } from '../../../api/project/project-names.ts';
-import { errors } from '../../../api/errors.ts';
-import type { ContainerCreate } from '../../../api/container/container.ts';
-import type { Operation } from '../../../api/operation.ts';
-import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { SagaContext } from '../../../operations/saga.ts';
-import type { Caller } from '../../shared/caller.ts';
-import { lockOf } from '../../shared/find-container.ts';
-import { copyOrigin } from '../../containers/create/copy.ts';
-import { withRootIn } from '../../containers/shared/draft.ts';
-import { byAge, type SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
-import { ofContainerSnapshots, type OfSnapshot } from '../../storage/volume-shapes.ts';
-import { receivedSnapshotKeys } from './arriving.ts';
-import { ownersOf, treeOf } from './owners.ts';
-import { trackProgress, type Progress } from './progress.ts';
-import { planRefresh, type RefreshPart } from './refresh-plan.ts';
-import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './refresh-run.ts';
-import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
+import { containerUrl } from '../../../../api/project/project-names.ts';
+import { errors } from '../../../../api/errors.ts';
+import type { ContainerCreate } from '../../../../api/container/container.ts';
+import type { Operation } from '../../../../api/operation.ts';
+import type { VolumeRef } from '../../../../drivers/storage/driver.ts';
+import type { SagaContext } from '../../../../operations/saga.ts';
+import type { Caller } from '../../../shared/caller.ts';
+import { lockOf } from '../../../shared/find-container.ts';
+import { copyOrigin } from '../../../containers/create/copy.ts';
+import { withRootIn } from '../../../containers/shared/draft.ts';
+import { byAge, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
+import { ofContainerSnapshots, type OfSnapshot } from '../../../storage/volume-shapes.ts';
+import { receivedSnapshotKeys } from '../arriving.ts';
+import { ownersOf, treeOf } from '../owners.ts';
+import { trackProgress, type Progress } from '../progress.ts';
+import { planRefresh, type RefreshPart } from './plan.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './container-run.ts';
+import { applyChanges, changedMembers, listTree, removedNames } from '../tree-changes.ts';
 
 export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   const { from, locks } = copyOrigin(deps, caller.project, body.source);

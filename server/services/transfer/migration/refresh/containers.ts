@@ -1,34 +1,34 @@
 // Refreshes an older copy of a container (`refresh: true`), from a container of this server or from another server.
-import { isWithoutSnapshots, type ContainerCreate } from '../../../api/container/container.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../../../api/container/container.ts';
 import {
   type ContainerMigrationOffer,
   MigrationStep,
   migrationVersion,
   type ContainerSnapshotOffer,
-} from '../../../api/container/migration-messages.ts';
-import { errors } from '../../../api/errors.ts';
-import type { Operation } from '../../../api/operation.ts';
-import { containerUrl, qualifiedName } from '../../../api/project/project-names.ts';
-import type { OperationHandle } from '../../../operations/running-operation.ts';
-import type { SagaContext } from '../../../operations/saga.ts';
-import { reachOf } from '../../limits/reach.ts';
-import type { Caller } from '../../shared/caller.ts';
-import { lockOf, readyContainer } from '../../shared/find-container.ts';
-import { snapshotEntry } from './container-target.ts';
-import { startMigration } from './operation.ts';
-import { treeOf } from './owners.ts';
-import { PeerError, type Peer } from './peer.ts';
-import { trackProgress } from './progress.ts';
-import { refreshFromHere } from './refresh-here.ts';
-import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
-import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './refresh-run.ts';
-import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from './untrusted-source.ts';
-import { ofContainerSnapshots } from '../../storage/volume-shapes.ts';
-import { formatsOf, receiveChanges } from './streams.ts';
-import { answerTo, featuresOf, isTwice } from './lxd/offers.ts';
-import type { ChangingTree } from '../../../drivers/storage/driver.ts';
-import { receiveInto } from './lxd/trees.ts';
-import { takeOffer, targetMeeting, type Taken } from './target.ts';
+} from '../../../../api/container/migration-messages.ts';
+import { errors } from '../../../../api/errors.ts';
+import type { Operation } from '../../../../api/operation.ts';
+import { containerUrl, qualifiedName } from '../../../../api/project/project-names.ts';
+import type { OperationHandle } from '../../../../operations/running-operation.ts';
+import type { SagaContext } from '../../../../operations/saga.ts';
+import { reachOf } from '../../../limits/reach.ts';
+import type { Caller } from '../../../shared/caller.ts';
+import { lockOf, readyContainer } from '../../../shared/find-container.ts';
+import { snapshotEntry } from '../container-target.ts';
+import { startMigration } from '../operation.ts';
+import { treeOf } from '../owners.ts';
+import { PeerError, type Peer } from '../peer.ts';
+import { trackProgress } from '../progress.ts';
+import { refreshFromHere } from './containers-here.ts';
+import { planRefresh, type PlannedSnapshot, type RefreshPart } from './plan.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './container-run.ts';
+import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from '../untrusted-source.ts';
+import { ofContainerSnapshots } from '../../../storage/volume-shapes.ts';
+import { formatsOf, receiveChanges } from '../streams.ts';
+import { answerTo, featuresOf, isTwice } from '../lxd/offers.ts';
+import type { ChangingTree } from '../../../../drivers/storage/driver.ts';
+import { receiveInto } from '../lxd/trees.ts';
+import { takeOffer, targetMeeting, type Taken } from '../target.ts';
 
 /** The existing container that a creation with `refresh` names; undefined if missing, which makes it an ordinary copy. */
 export function refreshed(

@@ -1,20 +1,20 @@
 // The part of a refresh that does not depend on the source: deletes stale snapshots and adds new trees, all or nothing.
-import { errors } from '../../../api/errors.ts';
-import { containerUrl, plainName } from '../../../api/project/project-names.ts';
-import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { SagaContext } from '../../../operations/saga.ts';
-import type { ContainerDocument } from '../../../records/documents.ts';
-import type { Caller } from '../../shared/caller.ts';
-import type { ContainerDeps } from '../../containers/deps.ts';
-import { readyContainer } from '../../shared/find-container.ts';
-import { deleteSnapshotSaga } from '../../containers/snapshots/snapshot-delete.ts';
-import { snapshotsOf, type SnapshotEntry } from '../../containers/shared/snapshot-records.ts';
-import { snapshotUrlOf } from '../../containers/snapshots/snapshots.ts';
-import type { ConnectDeps } from './connect.ts';
-import type { Progress } from './progress.ts';
-import type { PlannedSnapshot, RefreshPart, RefreshPlan } from './refresh-plan.ts';
-import { refreshContainerSaga, type RefreshParams } from './sagas/container-refresh.ts';
-import type { TargetDeps } from './target.ts';
+import { errors } from '../../../../api/errors.ts';
+import { containerUrl, plainName } from '../../../../api/project/project-names.ts';
+import type { VolumeRef } from '../../../../drivers/storage/driver.ts';
+import type { SagaContext } from '../../../../operations/saga.ts';
+import type { ContainerDocument } from '../../../../records/documents.ts';
+import type { Caller } from '../../../shared/caller.ts';
+import type { ContainerDeps } from '../../../containers/deps.ts';
+import { readyContainer } from '../../../shared/find-container.ts';
+import { deleteSnapshotSaga } from '../../../containers/snapshots/snapshot-delete.ts';
+import { snapshotsOf, type SnapshotEntry } from '../../../containers/shared/snapshot-records.ts';
+import { snapshotUrlOf } from '../../../containers/snapshots/snapshots.ts';
+import type { ConnectDeps } from '../connect.ts';
+import type { Progress } from '../progress.ts';
+import type { PlannedSnapshot, RefreshPart, RefreshPlan } from './plan.ts';
+import { refreshContainerSaga, type RefreshParams } from '../sagas/container-refresh.ts';
+import type { TargetDeps } from '../target.ts';
 
 export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
   TargetDeps &
