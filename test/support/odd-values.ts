@@ -111,6 +111,9 @@ const bases: Readonly<Record<string, string>> = {
   gpu: '',
 };
 
+/** What a property needs beside it: the network of the tests gives out no IPv6 addresses. */
+const beside: Readonly<Record<string, string>> = { 'nic.ipv6.address': 'security.ipv6_filtering: true' };
+
 /** Some values are legal by themselves and not with this device: options of a file system without a block device. */
 const isFineIn = (device: string, name: string, value: string): boolean =>
   validateDevices({ odd: { ...(parse(`{ ${device} }`) as DeviceConfig), [name]: value } }).length === 0;
@@ -121,7 +124,7 @@ export const oddDevices = (): readonly (OddValue & { readonly device: string })[
     const { properties } = deviceSchemas[type as keyof typeof deviceSchemas];
     return Object.entries(properties).flatMap(([name, row]) => {
       if (new RegExp(`(^|, )${name}:`).test(base) || needsMore.has(name)) return [];
-      const device = `type: ${type}${base === '' ? '' : `, ${base}`}`;
+      const device = [`type: ${type}`, base, beside[`${type}.${name}`] ?? ''].filter(Boolean).join(', ');
       const fit = candidates.filter(
         (text) => isOneLine(text) && isFine(row.check, text) && isFineIn(device, name, read(text)),
       );

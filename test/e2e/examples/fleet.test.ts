@@ -27,7 +27,7 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
       daemons.push(await startGantryd(programs, { runtime, dir: join(base, name) }));
     }
     const hosts = join(programs.root, 'examples', 'fleet', 'hosts.yaml');
-    const text = readFileSync(join(example, 'hosts.yaml'), 'utf8');
+    const text = readFileSync(hosts, 'utf8');
     expect(text).toContain('unix:///tmp/fleet/alpha/');
     writeFileSync(hosts, text.replaceAll('/tmp/fleet', base));
     await typeExample(programs, {

@@ -39,8 +39,14 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   if (setting.piped !== undefined) stdin.end(setting.piped);
   const io: CliIo = {
     argv,
-    // Tests write each stack into a separate folder and working directory, which must all count as one place.
-    env: { XDG_STATE_HOME: stateHome(), GANTRY_PLACE: 'tests', ...setting.env },
+    // Tests write each stack into a separate folder and working directory, which must all count as one place. The contexts and logins of the
+    // developer are none of a test's.
+    env: {
+      XDG_STATE_HOME: stateHome(),
+      ...(setting.env?.['HOME'] === undefined ? { XDG_CONFIG_HOME: stateHome() } : {}),
+      GANTRY_PLACE: 'tests',
+      ...setting.env,
+    },
     stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
     stdout: Object.assign(stdout.stream, { isTTY: setting.stdoutTty === true }),
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
