@@ -129,6 +129,7 @@ cluster_internal_custom_volume_copy | services/cluster/member-volumes.ts | e2e/c
 cluster_internal_copy | services/cluster/member-copies.ts | e2e/cluster/lxc-cluster.test.ts | cluster_internal_copy
 custom_volume_snapshot_expiry | services/storage/volume-snapshots.ts | server/services/storage/volume-schedules.test.ts | expires_at
 custom_volume_backup | services/transfer/backups/owner.ts | reconciler/cli/verbs/backup.test.ts | A volume
+custom_volume_refresh | services/transfer/migration/refresh/volumes.ts | server/services/transfer/migration/volume-refresh.test.ts | a copy on another server gets what differs
 storage_unmapped | services/storage/host-volumes.ts | server/services/storage/volumes.test.ts | security.unmapped
 projects | services/projects/projects.ts | server/services/projects/projects.test.ts | /1.0/projects
 network_vxlan_ttl | drivers/network/ip-commands.ts | server/drivers/network/bridge-tunnels.test.ts | tunnel.m.ttl

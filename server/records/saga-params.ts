@@ -94,6 +94,7 @@ export const sagaParams = {
   'volume-delete': first(place),
   'volume-move': first(Type.Object({ ...volumeMove, snapshots: entries })),
   'volume-receive': first(Type.Object({ volume: place, document, snapshots: entries })),
+  'volume-refresh': first(Type.Object({ volume: place, uuid, added: entries })),
   'volume-rename': first(Type.Object(volumeMove)),
   'volume-restore': first(Type.Object(volumeSnapshot)),
   'volume-snapshot-create': first(Type.Object({ ...volumeSnapshot, document })),

@@ -112,7 +112,7 @@ const bases: Readonly<Record<string, string>> = {
 };
 
 /** What a property needs beside it: the network of the tests gives out no IPv6 addresses. */
-const beside: Readonly<Record<string, string>> = { 'nic.ipv6.address': 'security.ipv6_filtering: true' };
+const beside: Readonly<Record<string, string>> = { 'nic.ipv6.address': 'security.ipv6_filtering: "true"' };
 
 /** Some values are legal by themselves and not with this device: options of a file system without a block device. */
 const isFineIn = (device: string, name: string, value: string): boolean =>

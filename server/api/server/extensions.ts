@@ -52,6 +52,7 @@ const laterExtensions = [
   'zfs_block_mode',
   'custom_volume_snapshot_expiry',
   'custom_volume_backup',
+  'custom_volume_refresh',
   'cluster_internal_custom_volume_copy',
   'cluster_internal_copy',
   'cloud_init',

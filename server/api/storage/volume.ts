@@ -29,6 +29,11 @@ export const VolumeSource = Type.Object({
   type: Type.Optional(Type.String()),
   mode: Type.Optional(Type.String()),
   volume_only: Type.Optional(Type.Boolean()),
+  refresh: Type.Optional(
+    Type.Boolean(
+      facts({ since: 'custom_volume_refresh', doc: 'Brings an older copy of this name up to date, if there is one.' }),
+    ),
+  ),
   operation: Type.Optional(Type.String()),
   certificate: Type.Optional(Type.String()),
   secrets: Type.Optional(Type.Record(Type.String(), Type.String())),

@@ -29,6 +29,7 @@ import { createVolumeSaga } from '../../services/storage/sagas/volume-create.ts'
 import { deleteVolumeSaga } from '../../services/storage/sagas/volume-delete.ts';
 import { moveVolumeSaga } from '../../services/storage/sagas/volume-move.ts';
 import { receiveVolumeSaga } from '../../services/transfer/migration/sagas/volume-receive.ts';
+import { refreshVolumeSaga } from '../../services/transfer/migration/sagas/volume-refresh.ts';
 import { renameVolumeSaga } from '../../services/storage/sagas/volume-rename.ts';
 import { restoreVolumeSaga } from '../../services/storage/sagas/volume-restore.ts';
 import { createVolumeSnapshotSaga } from '../../services/storage/sagas/volume-snapshot-create.ts';
@@ -76,6 +77,7 @@ export const sagaTable = (deps: SagaDeps) =>
     'volume-delete': deleteVolumeSaga(deps),
     'volume-move': moveVolumeSaga(deps),
     'volume-receive': receiveVolumeSaga(deps),
+    'volume-refresh': refreshVolumeSaga(deps),
     'volume-rename': renameVolumeSaga(deps),
     'volume-restore': restoreVolumeSaga(deps),
     'volume-snapshot-create': createVolumeSnapshotSaga(deps),

@@ -5,6 +5,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumeCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MigrationDeps } from '../../services/transfer/migration/migrations.ts';
+import { refreshedVolume, refreshVolume } from '../../services/transfer/migration/refresh/volumes.ts';
 import { migrateVolume } from '../../services/transfer/migration/volume-source.ts';
 import { receiveVolume } from '../../services/transfer/migration/volume-target.ts';
 import { etagOf } from '../../services/shared/etag.ts';
@@ -61,6 +62,8 @@ export function volumeRoutes(services: VolumeRouteServices) {
       type === 'custom'
         ? await memberVolumes.creationHere(context.caller, context.params.pool, context.body, from)
         : context.body;
+    const stale = refreshedVolume(migrationDeps, context.caller.project, context.params.pool, type, body);
+    if (stale !== undefined) return async_(refreshVolume(migrationDeps, context.caller, stale, body, from));
     if (body.source?.type === 'migration')
       return async_(receiveVolume(migrationDeps, context.caller, context.params.pool, type, body));
     return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));

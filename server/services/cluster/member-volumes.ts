@@ -53,6 +53,7 @@ export class MemberVolumes {
     if (member === undefined || member.isHere) return body;
     const { records } = this.#deps;
     if (
+      source.refresh !== true &&
       volumeName(body.name) === undefined &&
       records.volumes.has(volumeKeyIn(records, caller.project, pool, body.name))
     )
@@ -144,6 +145,7 @@ export class MemberVolumes {
     return {
       ...offered.source,
       ...(source.volume_only === undefined ? {} : { volume_only: source.volume_only }),
+      ...(source.refresh === undefined ? {} : { refresh: source.refresh }),
     };
   }
 

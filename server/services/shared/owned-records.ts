@@ -107,3 +107,18 @@ export async function dropOwned(records: Records, kind: OwnedKind, uuid: string)
     });
   }
 }
+
+/** Removes these records of the owner. Idempotent. */
+export async function forgetOwned(
+  records: Records,
+  kind: OwnedKind,
+  uuid: string,
+  owned: readonly { readonly name: string }[],
+): Promise<void> {
+  for (const { name } of owned) {
+    const key = ownedKey(uuid, name);
+    await records.retry((changes) => {
+      if (records[kind].has(key)) changes.delete(kind, key);
+    });
+  }
+}

@@ -26,15 +26,17 @@ export interface VolumesDeps extends Pick<
 
 export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
-/** During `work` no container with one of the volumes starts, also one that gets it meanwhile, and none that runs plugs it. */
+/** During `work` no container with one of the volumes starts, also one that gets it meanwhile, and none that runs plugs it. `others`: are locked,
+ *  too, and their users may start. */
 export async function withVolumes<T>(
   { records, locks }: Pick<VolumesDeps, 'records' | 'locks'>,
   volumes: readonly VolumeId[],
   work: () => Promise<T>,
+  others: readonly VolumeId[] = [],
 ): Promise<T> {
   const users = volumes.flatMap((volume) => containersUsing(records, volume));
   return locks.runAll(users.map(containerLock), () =>
-    locks.runAllUnshared(volumes.map(useLock), () => locks.runAll(volumes.map(volumeLock), work)),
+    locks.runAllUnshared(volumes.map(useLock), () => locks.runAll([...volumes, ...others].map(volumeLock), work)),
   );
 }
 

@@ -26,6 +26,7 @@ import { renameSnapshotSaga } from '../../../server/services/containers/snapshot
 import { restoreSnapshotSaga } from '../../../server/services/containers/snapshots/snapshot-restore.ts';
 import { createContainerSaga } from '../../../server/services/containers/create/container-create.ts';
 import { receiveContainerSaga } from '../../../server/services/transfer/migration/sagas/container-receive.ts';
+import { refreshVolumeSaga } from '../../../server/services/transfer/migration/sagas/volume-refresh.ts';
 import { receiveVolumeSaga } from '../../../server/services/transfer/migration/sagas/volume-receive.ts';
 import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
 import { deleteVolumeSaga } from '../../../server/services/storage/sagas/volume-delete.ts';
@@ -196,6 +197,14 @@ export const storageProofs = {
       const fill = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
       const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
       return { saga: refreshContainerSaga(at, { fill }), params };
+    }),
+  ],
+  'volume-refresh': [
+    proof(undone, (at) => {
+      const ref = { volume: { type: 'custom', name: 'v' }, snapshot: 't' } as const;
+      const fill = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
+      const params = { ...ofVolume, added: [{ name: 't', document: volumeSnapshot }] };
+      return { saga: refreshVolumeSaga(at, { fill }), params };
     }),
   ],
   'volume-receive': [

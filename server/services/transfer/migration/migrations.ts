@@ -6,12 +6,14 @@ import type { ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, type ContainerTargetDeps } from './container-target.ts';
 import { refreshContainer, refreshed } from './refresh/containers.ts';
 import type { RefreshDeps } from './refresh/container-run.ts';
+import type { RefreshVolumeDeps } from './refresh/volumes.ts';
 import type { VolumeSourceDeps } from './volume-source.ts';
 import type { VolumeTargetDeps } from './volume-target.ts';
 
 export type MigrationDeps = ContainerSourceDeps &
   ContainerTargetDeps &
   RefreshDeps &
+  RefreshVolumeDeps &
   VolumeSourceDeps &
   VolumeTargetDeps;
 

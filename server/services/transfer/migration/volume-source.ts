@@ -127,12 +127,16 @@ async function sendVolume(
   const itself = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
   const trees = [itself, ...snapshots.map((each) => ({ volume: ref, snapshot: each.name }))];
   const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));
+  const streamIds = await Promise.all(
+    snapshots.map((each) => driver.streamId(pool, { volume: ref, snapshot: each.name })),
+  );
   const offer: VolumeMigrationOffer = {
     ...head,
     ...(native.includes(false) ? { formats: ['tar'] } : {}),
     object: { description: origin.description, config: withoutServerKeys(origin.config) },
-    snapshots: snapshots.map(({ name: each, document: { createdAt, description, config, expiresAt } }) => ({
+    snapshots: snapshots.map(({ name: each, document: { createdAt, description, config, expiresAt } }, index) => ({
       name: each,
+      ...(streamIds[index] === undefined ? {} : { streamId: streamIds[index] }),
       createdAt,
       ...(expiresAt === undefined ? {} : { expiresAt }),
       description,

@@ -18,7 +18,7 @@ import type { Caller } from '../../shared/caller.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';
 import { replaceConfig } from '../../shared/patch.ts';
 import { volumeIn } from '../../shared/project-scope.ts';
-import { volumeSize } from '../../storage/custom-volumes.ts';
+import { volumeSize, type VolumeSnapshots } from '../../storage/custom-volumes.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
 import { checkedVolumeConfig, volumeLock } from '../../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
@@ -105,9 +105,6 @@ function draft(
   checkedVolumeConfig(deps.pools, volume.pool, sent);
   const config = withPoolDefaults(deps.pools.use(volume.pool).pool.config, sent);
   const taken = body.source?.volume_only === true ? [] : snapshots;
-  for (const { name } of taken) {
-    checkName('snapshot', name, snapshotName);
-  }
   return {
     volume,
     document: {
@@ -118,16 +115,23 @@ function draft(
       createdAt: deps.clock.timestamp(),
       lifecycle: 'ready',
     },
-    snapshots: taken.map(({ name, description, config: old, createdAt, expiresAt }) => ({
+    snapshots: snapshotsOfOffer(taken),
+  };
+}
+
+/** The names come from another server and become paths here. */
+export const snapshotsOfOffer = (offered: VolumeMigrationOffer['snapshots']): VolumeSnapshots =>
+  offered.map(({ name, description, config, createdAt, expiresAt }) => {
+    checkName('snapshot', name, snapshotName);
+    return {
       name,
       document: {
         v: 1,
         description,
-        config: withoutServerKeys(old),
+        config: withoutServerKeys(config),
         createdAt,
         ...(expiresAt === undefined ? {} : { expiresAt }),
         lifecycle: 'ready',
       },
-    })),
-  };
-}
+    };
+  });

@@ -1,8 +1,7 @@
-// The part of a refresh that does not depend on the source: deletes stale snapshots and adds new trees, all or nothing.
+// The part of a container's refresh that does not depend on the source: deletes stale snapshots and adds new trees, all or nothing.
 import { errors } from '../../../../api/errors.ts';
 import { containerUrl, plainName } from '../../../../api/project/project-names.ts';
 import type { VolumeRef } from '../../../../drivers/storage/driver.ts';
-import type { SagaContext } from '../../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../../records/documents.ts';
 import type { Caller } from '../../../shared/caller.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
@@ -12,7 +11,8 @@ import { snapshotsOf, type SnapshotEntry } from '../../../containers/shared/snap
 import { snapshotUrlOf } from '../../../containers/snapshots/snapshots.ts';
 import type { ConnectDeps } from '../connect.ts';
 import type { Progress } from '../progress.ts';
-import type { PlannedSnapshot, RefreshPart, RefreshPlan } from './plan.ts';
+import { runPlan, type PlannedParts } from './parts.ts';
+import type { PlannedSnapshot } from './plan.ts';
 import { refreshContainerSaga, type RefreshParams } from '../sagas/container-refresh.ts';
 import type { TargetDeps } from '../target.ts';
 
@@ -22,38 +22,27 @@ export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' 
 
 export const refOf = (name: string): VolumeRef => ({ type: 'container', name });
 
-/** The caller holds the locks. Stale snapshots with a name that is added again are deleted first, others once everything has arrived. */
+/** The caller holds the locks. `offered`: the wanted snapshots of the source. */
 export async function refreshNow(
   deps: RefreshDeps,
   caller: Caller,
   name: string,
   { uuid, pool }: ContainerDocument,
-  plan: RefreshPlan,
+  parts: PlannedParts,
   offered: readonly SnapshotEntry[],
-  fill: (part: RefreshPart, context: SagaContext) => Promise<void>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const coming = new Set(plan.parts.map((part) => part.snapshot));
-  const added = offered.filter((one) => coming.has(one.name));
   const drop = async (snapshot: string): Promise<void> => {
     const params = { container: name, uuid, pool, snapshot };
     await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal });
     const context = { snapshot_name: `${plainName(name)}/${snapshot}` };
     deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), caller, context);
   };
-  for (const snapshot of plan.stale.filter((one) => coming.has(one))) await drop(snapshot);
-  const params: RefreshParams = { name, uuid, pool, added };
-  const work = {
-    fill: async (_params: RefreshParams, context: SagaContext): Promise<void> => {
-      for (const part of plan.parts) {
-        await fill(part, context);
-        progress.end();
-      }
-    },
-  };
-  await deps.sagas.run(refreshContainerSaga(deps, work), params, { signal });
-  for (const snapshot of plan.stale.filter((one) => !coming.has(one))) await drop(snapshot);
+  await runPlan(parts, progress, drop, async (coming, fill) => {
+    const params: RefreshParams = { name, uuid, pool, added: offered.filter((one) => coming.has(one.name)) };
+    await deps.sagas.run(refreshContainerSaga(deps, { fill }), params, { signal });
+  });
   deps.events.lifecycle('container-updated', containerUrl(name), caller);
 }
 
@@ -70,6 +59,3 @@ export const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot =>
   name,
   createdAt: document.createdAt,
 });
-
-export const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>
-  [plainName(volume.name), ...(snapshot === undefined ? [] : [snapshot])].join('/');

@@ -1,7 +1,7 @@
 // Containers and volumes between a real LXD and this daemon, moved by the stock client: no flag that its user would not expect.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../../../support/daemons/daemon.ts';
@@ -119,10 +119,17 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
     await lxc('storage', 'volume', 'copy', 'gantry:default/v', 'lxd:default/w', '--refresh');
     expect(readFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'utf8')).toBe('changed here');
     expect(await lxd.get('/1.0/storage-pools/default/volumes/custom/w/snapshots')).toHaveLength(2);
-    // The client itself refuses the other direction, since the extension is not announced.
-    await expect(lxc('storage', 'volume', 'copy', 'lxd:default/w', 'gantry:default/v', '--refresh')).rejects.toThrow(
-      'custom_volume_refresh',
-    );
+    writeFileSync(join(lxd.dir, 'storage-pools/default/custom/default_w/file'), 'changed there');
+    await lxc('storage', 'volume', 'snapshot', 'lxd:default', 'w', 's2');
+    await lxc('storage', 'volume', 'delete', 'lxd:default', 'w/s0');
+    for (const mode of ['pull', 'push', 'relay']) {
+      writeFileSync(join(ours, 'custom/v/stray'), mode);
+      await lxc('storage', 'volume', 'copy', 'lxd:default/w', 'gantry:default/v', '--refresh', '--mode', mode);
+      expect([mode, ...readdirSync(join(ours, 'custom/v'))]).toEqual([mode, 'file']);
+      expect(readFileSync(join(ours, 'custom/v/file'), 'utf8')).toBe('changed there');
+      expect(readdirSync(join(ours, 'custom-snapshots/v'))).toEqual(['s1', 's2']);
+    }
+    expect(readFileSync(join(ours, 'custom-snapshots/v/s2/file'), 'utf8')).toBe('changed there');
     for (const mode of ['pull', 'push', 'relay']) {
       await lxc(
         'storage',
@@ -135,7 +142,7 @@ describe.skipIf(missing !== undefined)('a real LXD and this daemon', () => {
         '--volume-only',
       );
       const alone = join(lxd.dir, `storage-pools/default/custom/default_${mode}/file`);
-      expect([mode, readFileSync(alone, 'utf8')]).toEqual([mode, 'changed here']);
+      expect([mode, readFileSync(alone, 'utf8')]).toEqual([mode, 'changed there']);
     }
   });
 
