@@ -43,8 +43,9 @@ export async function startSwitch(): Promise<SwitchDaemon> {
   };
   const start = async (): Promise<void> => {
     run('ovsdb-server', database, `--remote=punix:${socket}`, `--unixctl=${join(dir, 'db.ctl')}`);
-    await until(() => existsSync(socket));
-    await exec(['ovs-vsctl', '--no-wait', '--timeout=15', 'init']);
+    // The socket is there a moment before it listens.
+    const begun = (): Promise<unknown> => exec(['ovs-vsctl', '--no-wait', '--timeout=15', 'init']);
+    await until(() => begun().then(Boolean, () => false));
     run('ovs-vswitchd', `unix:${socket}`, `--unixctl=${join(dir, 'switch.ctl')}`);
   };
   await start();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { silentLog, type Log } from '../../../../server/lib/log.ts';
+import { errorText } from '../../../../server/lib/shared/reason.ts';
 import { storageConformance } from '../../../conformance/storage.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
 import { openBlocksFixture, openFileBlocks } from '../../../support/drivers/storage-blocks.ts';
@@ -305,7 +306,8 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
             ).toEqual([]);
           }
           await change(next, pool).catch((error: unknown) => {
-            expect(error).toMatchObject({ code: expect.stringMatching(/Exists|NotFound/) as unknown });
+            const code = expect.stringMatching(/Exists|NotFound/) as unknown;
+            expect(error, errorText(error)).toMatchObject({ code });
           });
           unmountBelow(fixture.base);
         }
