@@ -6,7 +6,7 @@ import type { LimitForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { type VolumeId, ownedKey, volumeIdOf, volumeKey } from '../../records/record-names.ts';
-import { type OwnedRecord } from '../shared/owned-records.ts';
+import { ownedBy, type OwnedRecord } from '../shared/owned-records.ts';
 import type { Pools } from './pools.ts';
 
 export interface VolumeSagaDeps {
@@ -69,5 +69,11 @@ export function readyVolumeSnapshot(records: Records, { volume, uuid, snapshot }
   if (entry.document.lifecycle !== 'ready') throw errors.badRequest(`The snapshot ${label} is busy`);
   return entry;
 }
+
+/** Oldest first. */
+export const readyVolumeSnapshots = (records: Records, uuid: string): VolumeSnapshots =>
+  ownedBy(records, 'volumeSnapshots', uuid)
+    .filter(({ document }) => document.lifecycle === 'ready')
+    .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
 
 export const volumeSnapshotKey = ({ uuid, snapshot }: VolumeSnapshotParams): string => ownedKey(uuid, snapshot);

@@ -16,7 +16,7 @@ import type { VolumeSnapshotDocument } from '../../../records/documents.ts';
 import { type VolumeId, ownedKey } from '../../../records/record-names.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';
 import { ownedBy } from '../../shared/owned-records.ts';
-import { readyVolume } from '../../storage/custom-volumes.ts';
+import { readyVolume, readyVolumeSnapshots } from '../../storage/custom-volumes.ts';
 import { customUrl } from '../../shared/volume-urls.ts';
 import { deleteVolumeSaga } from '../../storage/sagas/volume-delete.ts';
 import { volumeLock, withVolumes, type VolumesDeps } from '../../storage/volume-checks.ts';
@@ -116,10 +116,7 @@ async function sendVolume(
 ): Promise<void> {
   const document = readyVolume(deps.records, volume);
   const ref = { type: 'custom', name: volume.name } as const;
-  const all = snapshot === undefined && !isAlone ? ownedBy(deps.records, 'volumeSnapshots', document.uuid) : [];
-  const snapshots = all
-    .filter((one) => one.document.lifecycle === 'ready')
-    .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
+  const snapshots = snapshot === undefined && !isAlone ? readyVolumeSnapshots(deps.records, document.uuid) : [];
   const origin = snapshot === undefined ? document : findSnapshot(deps, volume, snapshot);
   const name = snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
   const head = offerHead(deps, 'volume', plainName(name), document.uuid, volume.pool);

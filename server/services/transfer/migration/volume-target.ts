@@ -13,6 +13,7 @@ import type { EventHub } from '../../../events/hub.ts';
 import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import type { Operations } from '../../../operations/manager.ts';
 import type { Sagas } from '../../../operations/saga.ts';
+import type { VolumeDocument } from '../../../records/documents.ts';
 import { reachOf } from '../../limits/reach.ts';
 import type { Caller } from '../../shared/caller.ts';
 import { withoutServerKeys } from '../../shared/expand.ts';
@@ -83,10 +84,11 @@ export function receiveVolume(
   });
 }
 
-function targetVolume(
+/** The volume that arrives, and those of its snapshots. */
+export function targetVolume(
   { pool, name }: VolumeId,
-  { config }: ReceiveVolumeParams['document'],
-  snapshots: ReceiveVolumeParams['snapshots'],
+  { config }: Pick<VolumeDocument, 'config'>,
+  snapshots: VolumeSnapshots,
 ): TargetVolume {
   const ref = newCustomVolume(name, config);
   return { pool, ref, ofSnapshot: ofCustomSnapshots(ref, snapshots) };

@@ -12,7 +12,6 @@ import { snapshotUrlOf } from '../../../containers/snapshots/snapshots.ts';
 import type { ConnectDeps } from '../connect.ts';
 import type { Progress } from '../progress.ts';
 import { runPlan, type PlannedParts } from './parts.ts';
-import type { PlannedSnapshot } from './plan.ts';
 import { refreshContainerSaga, type RefreshParams } from '../sagas/container-refresh.ts';
 import type { TargetDeps } from '../target.ts';
 
@@ -54,8 +53,3 @@ export function stopped(deps: RefreshDeps, name: string): ContainerDocument {
 
 export const mine = (deps: RefreshDeps, { uuid }: ContainerDocument): readonly SnapshotEntry[] =>
   snapshotsOf(deps.records, uuid).filter(({ document }) => document.lifecycle === 'ready');
-
-export const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot => ({
-  name,
-  createdAt: document.createdAt,
-});

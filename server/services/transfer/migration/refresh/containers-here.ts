@@ -13,8 +13,9 @@ import { ofContainerSnapshots } from '../../../storage/volume-shapes.ts';
 import { receivedSnapshotKeys } from '../arriving.ts';
 import { ownersOf, type OwnerOf } from '../owners.ts';
 import { trackProgress } from '../progress.ts';
-import { mine, plannedOf, refOf, refreshNow, stopped, type RefreshDeps } from './container-run.ts';
+import { mine, refOf, refreshNow, stopped, type RefreshDeps } from './container-run.ts';
 import { partsFromHere } from './parts.ts';
+import { plannedOf } from './plan.ts';
 
 export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   const { from, locks } = copyOrigin(deps, caller.project, body.source);

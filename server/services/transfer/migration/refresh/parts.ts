@@ -64,10 +64,11 @@ export async function partsFromPeer(
   if (lxd === undefined && !offer.formats.includes(format))
     throw new PeerError(`the source sends files as ${offer.formats.join(', ')} only`);
   const wanted = parts.flatMap(({ snapshot }) => (snapshot === undefined ? [] : [snapshot]));
+  const ofLxd = lxd === undefined ? undefined : answerTo(lxd, wanted, 'refresh', pool);
   const answer = (): Promise<void> =>
-    lxd === undefined
+    ofLxd === undefined
       ? peer.send({ type: 'answer', version: migrationVersion, format, parts })
-      : peer.sendHeader(answerTo(lxd, wanted, 'refresh', pool));
+      : peer.sendHeader(ofLxd);
   let isAnswered = false;
   const fill = async (part: RefreshPart, { signal }: SagaContext): Promise<void> => {
     if (!isAnswered) await answer();
@@ -75,11 +76,10 @@ export async function partsFromPeer(
     progress.begin(labelOf(ref, part));
     const base = treeOf(ref, part.base);
     const to = treeOf(ofSnapshot(part.snapshot), part.snapshot);
-    if (lxd !== undefined) {
+    if (lxd !== undefined && ofLxd !== undefined) {
       const times = part.snapshot === undefined && isTwice(lxd) ? 2 : 1;
       const change = async ({ path }: ChangingTree): Promise<void> => {
-        for (let time = 0; time < times; time += 1)
-          await receiveInto(peer, path, featuresOf(answerTo(lxd, wanted, 'refresh', pool)), progress, signal);
+        for (let time = 0; time < times; time += 1) await receiveInto(peer, path, featuresOf(ofLxd), progress, signal);
       };
       return driver.deriveVolume(pool, base, to, change, signal);
     }

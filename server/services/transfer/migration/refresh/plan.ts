@@ -7,6 +7,14 @@ export interface PlannedSnapshot {
   readonly streamId?: string | undefined;
 }
 
+export const plannedOf = ({
+  name,
+  document: { createdAt },
+}: {
+  readonly name: string;
+  readonly document: { readonly createdAt: string };
+}): PlannedSnapshot => ({ name, createdAt });
+
 export interface RefreshPart {
   /** Undefined: the volume itself. */
   readonly snapshot?: string;

@@ -8,29 +8,27 @@ import type { VolumeDocument } from '../../../../records/documents.ts';
 import { volumeKey, type VolumeId } from '../../../../records/record-names.ts';
 import { reachOf } from '../../../limits/reach.ts';
 import type { Caller } from '../../../shared/caller.ts';
-import { ownedBy } from '../../../shared/owned-records.ts';
 import { volumeIn, type ProjectNames } from '../../../shared/project-scope.ts';
 import { customUrl } from '../../../shared/volume-urls.ts';
 import {
   readyVolume,
   readyVolumeSnapshot,
+  readyVolumeSnapshots,
   refOf,
   volumeSize,
   type VolumeSnapshots,
 } from '../../../storage/custom-volumes.ts';
 import { deleteVolumeSnapshotSaga } from '../../../storage/sagas/volume-snapshot-delete.ts';
 import { refuseRunningUsers, volumeLock, withVolumes, type VolumesDeps } from '../../../storage/volume-checks.ts';
-import { newCustomVolume, ofCustomSnapshots } from '../../../storage/volume-shapes.ts';
 import { startMigration } from '../operation.ts';
 import type { Peer } from '../peer.ts';
 import { trackProgress, type Progress } from '../progress.ts';
 import { refreshVolumeSaga, type RefreshVolumeParams } from '../sagas/volume-refresh.ts';
-import type { TargetVolume } from '../streams.ts';
 import { takeOffer, targetMeeting, type Taken } from '../target.ts';
 import { isUntrustedSource, untrustedVolume } from '../untrusted-source.ts';
-import { snapshotsOfOffer, type VolumeTargetDeps } from '../volume-target.ts';
+import { snapshotsOfOffer, targetVolume, type VolumeTargetDeps } from '../volume-target.ts';
 import { partsFromHere, partsFromPeer, runPlan, type PlannedParts } from './parts.ts';
-import type { PlannedSnapshot } from './plan.ts';
+import { plannedOf } from './plan.ts';
 
 export type RefreshVolumeDeps = VolumeTargetDeps & Pick<VolumesDeps, 'runtime'>;
 
@@ -89,11 +87,14 @@ function refreshFromHere(
     run: (handle, signal) =>
       alone(deps, volume, [origin], async (document) => {
         const isAlone = snapshot !== undefined || source.volume_only === true;
-        const arriving = isAlone ? [] : snapshotsOf(deps, found().uuid);
+        const arriving = isAlone ? [] : readyVolumeSnapshots(deps.records, found().uuid);
         const progress = progressOf(deps, handle, signal);
         const local = { pool: origin.pool, volume: refOf(origin.name), snapshot };
-        const known = { offered: arriving.map(plannedOf), known: snapshotsOf(deps, document.uuid).map(plannedOf) };
-        const parts = await partsFromHere(deps, local, targetOf(volume, document, arriving), known, progress);
+        const known = {
+          offered: arriving.map(plannedOf),
+          known: readyVolumeSnapshots(deps.records, document.uuid).map(plannedOf),
+        };
+        const parts = await partsFromHere(deps, local, targetVolume(volume, document, arriving), known, progress);
         await refreshNow(deps, caller, volume, document, parts, arriving, progress, signal);
       }),
   });
@@ -140,9 +141,9 @@ async function receive(
   const untrusted = isUntrustedSource(deps.records, caller, volume.name)
     ? await untrustedVolume(deps.pools, volume.pool, volumeSize(document.config))
     : undefined;
-  const target = targetOf(volume, document, arriving);
+  const target = targetVolume(volume, document, arriving);
   const progress = progressOf(deps, handle, signal);
-  const known = snapshotsOf(deps, document.uuid).map(plannedOf);
+  const known = readyVolumeSnapshots(deps.records, document.uuid).map(plannedOf);
   const parts = await partsFromPeer(deps, peer, { volume: target, offer, lxd, offered, known, untrusted }, progress);
   await refreshNow(deps, caller, volume, document, parts, arriving, progress, signal);
 }
@@ -188,22 +189,6 @@ function ready(deps: RefreshVolumeDeps, volume: VolumeId): VolumeDocument {
   refuseRunningUsers(deps, volume, 'bringing it up to date');
   return document;
 }
-
-function targetOf(volume: VolumeId, { config }: VolumeDocument, snapshots: VolumeSnapshots): TargetVolume {
-  const ref = newCustomVolume(volume.name, config);
-  return { pool: volume.pool, ref, ofSnapshot: ofCustomSnapshots(ref, snapshots) };
-}
-
-/** Oldest first. */
-const snapshotsOf = ({ records }: RefreshVolumeDeps, uuid: string): VolumeSnapshots =>
-  ownedBy(records, 'volumeSnapshots', uuid)
-    .filter(({ document }) => document.lifecycle === 'ready')
-    .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
-
-const plannedOf = ({ name, document }: VolumeSnapshots[number]): PlannedSnapshot => ({
-  name,
-  createdAt: document.createdAt,
-});
 
 const progressOf = ({ clock }: RefreshVolumeDeps, handle: OperationHandle, signal: AbortSignal): Progress =>
   trackProgress({ clock, onProgress: (metadata) => handle.update(metadata), signal });
