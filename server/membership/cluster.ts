@@ -5,7 +5,7 @@ import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
-import { pause } from '../lib/shared/deadline.ts';
+import { repeatWhile } from '../lib/shared/repeat.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { removed, silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
@@ -241,15 +241,9 @@ export class Cluster {
   }
 }
 
-async function untilAppeared(presence: Pick<Presence, 'start'>): Promise<void> {
+function untilAppeared(presence: Pick<Presence, 'start'>): Promise<void> {
   const endMs = performance.now() + appearMs;
-  for (;;) {
-    try {
-      return await presence.start();
-    } catch (error) {
-      const isAway = error instanceof StoreError && error.code === 'Unavailable';
-      if (!isAway || performance.now() > endMs) throw error;
-    }
-    await pause(appearAgainMs, undefined);
-  }
+  const mayPass = (error: unknown): boolean =>
+    error instanceof StoreError && error.code === 'Unavailable' && performance.now() <= endMs;
+  return repeatWhile(() => presence.start(), { mayPass, runs: Number.POSITIVE_INFINITY, pauseMs: appearAgainMs });
 }

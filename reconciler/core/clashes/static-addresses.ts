@@ -76,7 +76,7 @@ export function uselessAddresses(
     ...containers.flatMap(({ document, devices }) => {
       if (document === undefined) return [];
       const own = presentDevices(document.values['devices']);
-      // Those of declared profiles are reported there.
+      // The document of a profile reports its own.
       const found = Object.entries(devices).filter(([name]) => Object.hasOwn(own, name) || !declared.has(name));
       const now = observed.containers.get(document.name)?.object.expanded_devices ?? {};
       return find(document, Object.fromEntries(found), now);
@@ -102,22 +102,17 @@ function networkConfigs(objects: readonly Document[], observed: Observed) {
   };
 }
 
-const useless = (document: Document, path: string, text: string, why: string, isNew: boolean): Diagnostic => ({
-  severity: isNew ? 'error' : 'warning',
-  code: 'address-without-dhcp',
-  address: document.address,
-  path,
-  message: `${document.address} cannot have the address ${text}: ${why}`,
-  remedy: `change ${path} or the network`,
-  ...document.location,
-});
+const refusal =
+  (code: string, remedyAfter: string) =>
+  (document: Document, path: string, text: string, why: string, isRefused: boolean): Diagnostic => ({
+    severity: isRefused ? 'error' : 'warning',
+    code,
+    address: document.address,
+    path,
+    message: `${document.address} cannot have the address ${text}: ${why}`,
+    remedy: `change ${path}${remedyAfter}`,
+    ...document.location,
+  });
 
-const stray = (document: Document, path: string, text: string, why: string, isRefused: boolean): Diagnostic => ({
-  severity: isRefused ? 'error' : 'warning',
-  code: 'address-outside',
-  address: document.address,
-  path,
-  message: `${document.address} cannot have the address ${text}: ${why}`,
-  remedy: `change ${path}, or the address of the network`,
-  ...document.location,
-});
+const useless = refusal('address-without-dhcp', ' or the network');
+const stray = refusal('address-outside', ', or the address of the network');

@@ -122,26 +122,30 @@ function deeperLine({ code, pos }: ParserError, text: string): TextProblem | und
   };
 }
 
+const malformedAt = ([start, end]: ParserError['pos'], message: string, remedy: string): TextProblem => ({
+  code: 'malformed-yaml',
+  message,
+  remedy,
+  offset: start,
+  length: Math.max(1, end - start),
+});
+
 function afterValue({ code, message, pos }: ParserError): TextProblem | undefined {
   if (code !== 'UNEXPECTED_TOKEN' || !message.startsWith('Unexpected scalar at node end')) return undefined;
-  return {
-    code: 'malformed-yaml',
-    message: 'text follows the end of this value',
-    remedy: 'put all of it into quotes of the other kind, or take the rest out',
-    offset: pos[0],
-    length: Math.max(1, pos[1] - pos[0]),
-  };
+  return malformedAt(
+    pos,
+    'text follows the end of this value',
+    'put all of it into quotes of the other kind, or take the rest out',
+  );
 }
 
 function keyWithoutColon({ code, message, pos }: ParserError): TextProblem | undefined {
   if (code !== 'MISSING_CHAR' || !message.startsWith('Implicit map keys')) return undefined;
-  return {
-    code: 'malformed-yaml',
-    message: 'this line has no `key: value`',
-    remedy: 'write the colon and a space; indent text that belongs to the key above it further than that key',
-    offset: pos[0],
-    length: Math.max(1, pos[1] - pos[0]),
-  };
+  return malformedAt(
+    pos,
+    'this line has no `key: value`',
+    'write the colon and a space; indent text that belongs to the key above it further than that key',
+  );
 }
 
 /** The parser reports an unclosed quote at the end of the text; the problem names its beginning. */

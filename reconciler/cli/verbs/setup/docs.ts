@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,6 +13,7 @@ import { usageError, commandError } from '../../errors/usage-error.ts';
 import { renderTable } from '../../output/table.ts';
 import { paintFor } from '../../output/paint.ts';
 import type { Context, Run } from '../../session/context.ts';
+import { homeFolder } from '../../../manifest/text/home-folder.ts';
 import { openBrowser } from '../../output/open-browser.ts';
 import { showPaged } from '../../session/pager.ts';
 import type { DocsOptions } from './setup-verbs.ts';
@@ -100,7 +100,7 @@ function pageOf(pages: readonly Page[], wanted: string): Page {
 /** The site is made of the installed pages each time: it is never older than they are. */
 async function openPage(context: Context, folder: string, { file }: Page): Promise<0> {
   const { env } = context.io;
-  const site = join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'gantry', 'docs');
+  const site = join(env['XDG_CACHE_HOME'] || join(homeFolder(env), '.cache'), 'gantry', 'docs');
   try {
     await promisify(execFile)(process.execPath, [siteProgram(), site, dirname(folder)]);
   } catch (error) {
