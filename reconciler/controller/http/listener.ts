@@ -76,10 +76,6 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
   const events = new EventStream(controller);
   const metrics = new ControllerMetrics(controller, () => events.size);
   try {
-    await once(server.listen(port, host), 'listening');
-    const address = joinAddress(host, (server.address() as AddressInfo).port);
-    const own = `${settings.tls === undefined ? 'http' : 'https'}://${address}`;
-    const url = (settings.url ?? own).replace(/\/$/, '');
     const sessions = new Sessions(nowMs);
     const tickets = new Tickets(nowMs);
     const attempts = new Attempts(nowMs, tokenLimits);
@@ -88,9 +84,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const onDenied: AuthenticatorDeps['onDenied'] = (asked, error) => void gate.noteDenied(asked, error);
     const mayAsk: Gate['mayAsk'] = (...asked) => gate.mayAsk(...asked);
     const authenticator = new Authenticator({ settings, tokens, sessions, attempts, mayAsk, onDenied, onLogin });
-    const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>
-      auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
-    let issuer = issuerOf(settings);
+    let issuer: IssuerLogin | undefined;
     const { webhooks } = deps;
     const shared = { authenticator, gate, metrics };
     const handlers = routesOf({
@@ -109,6 +103,14 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const consoles = new Consoles({ controller, authenticator, gate, isOn: () => settings.console, headers, log });
     server.on('upgrade', consoles.upgrade);
     server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
+    // Last: node answers no request that arrives before somebody handles it.
+    await once(server.listen(port, host), 'listening');
+    const address = joinAddress(host, (server.address() as AddressInfo).port);
+    const own = `${settings.tls === undefined ? 'http' : 'https'}://${address}`;
+    const url = (settings.url ?? own).replace(/\/$/, '');
+    const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>
+      auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
+    issuer = issuerOf(settings);
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,
