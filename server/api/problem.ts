@@ -54,3 +54,14 @@ export function unknownName(
   const near = nearestName(word, known);
   return { path, message: messageOf(didYouMean(near)), code, ...(near === undefined ? {} : { near }) };
 }
+
+/** Leaves out the problems of `before`: an older choice, or a later change elsewhere, must block no other change. */
+export function newProblems<T>(
+  of: (value: T) => readonly Problem[],
+  now: T,
+  before: T | undefined,
+): readonly Problem[] {
+  const text = ({ path, message }: Problem): string => `${path} ${message}`;
+  const known = new Set(before === undefined ? [] : of(before).map(text));
+  return of(now).filter((problem) => !known.has(text(problem)));
+}

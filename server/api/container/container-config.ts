@@ -1,9 +1,9 @@
 // Validates the config of a container or profile against the table of keys. Merging and run-time defaults are elsewhere. Pure.
 import { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
-import { judge, manyLines, oneLine, shown } from '../text/value-checks.ts';
+import { isTrue, judge, manyLines, oneLine, shown } from '../text/value-checks.ts';
 
-export { isTrue } from '../text/value-checks.ts';
+export { isTrue };
 export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -58,7 +58,14 @@ export function validateContainerConfig(config: Config, context: ConfigContext):
     const found = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
     if (found !== undefined) problems.push(found);
   }
-  return [...problems, ...conflicts(config)];
+  return [...problems, ...conflicts(config), ...nvidiaProblems(config)];
+}
+
+/** Call it for a config by itself, and for one with profiles applied. */
+export function nvidiaProblems(config: Config): Problem[] {
+  if (!isTrue(config['nvidia.runtime']) || !isTrue(config['security.privileged'])) return [];
+  const message = 'nvidia.runtime does not work in privileged containers: unset it or security.privileged';
+  return [{ path: 'config.nvidia.runtime', message }];
 }
 
 /** Known keys of other servers that this daemon does not support. */

@@ -1,7 +1,8 @@
-// Why a static address of a nic has no effect on its network: the network has no DHCP that gives it out, or nothing holds the container
-// to it. Pure.
+// Why a nic cannot have its static address: nothing gives it out or holds the container to it, or it is not of the network. Pure.
 import type { ConfigMap } from '../schema/common-schemas.ts';
 import type { IpFamily } from '../text/ip.ts';
+import { addressProblem } from './address-in-subnet.ts';
+import { parseCidr, parseIp } from '../text/ip.ts';
 import { isTrue } from '../text/value-checks.ts';
 
 /** `nic`: with the properties of its network filled in. `network`: the config of its managed network; absent for any other parent. */
@@ -11,13 +12,24 @@ export function staticAddressProblem(
   network: ConfigMap | undefined,
 ): string | undefined {
   const address = nic[`ipv${family}.address`] ?? '';
-  const filtering = `security.ipv${family}_filtering`;
-  if (nic['nictype'] !== 'bridged' || address === '' || isTrue(nic[filtering])) return undefined;
-  const remedy = `set ${filtering}: true for a nic that may use only its own addresses`;
-  if (address === 'none') return `the container would have addresses nevertheless; ${remedy}`;
-  const why = network === undefined ? undefined : whyWithoutDhcp(family, network);
-  if (why === undefined) return undefined;
-  return `the network ${nic['parent'] ?? ''} gives out no static addresses, as ${why}; change that, or ${remedy}`;
+  if (nic['nictype'] !== 'bridged' || address === '') return undefined;
+  const ineffective = isTrue(nic[`security.ipv${family}_filtering`]) ? undefined : whyIneffective(nic, family, network);
+  if (ineffective !== undefined) return ineffective;
+  const [ip, subnet] = [parseIp(address), parseCidr(network?.[`ipv${family}.address`] ?? '')];
+  return ip === undefined || subnet === undefined ? undefined : addressProblem(ip, nic['parent'] ?? '', subnet);
+}
+
+function whyIneffective(nic: ConfigMap, family: IpFamily, network: ConfigMap | undefined): string | undefined {
+  const { parent = '' } = nic;
+  const remedy = `set security.ipv${family}_filtering: true for a nic that may use only its own addresses`;
+  if (nic[`ipv${family}.address`] === 'none') return `the container would have addresses nevertheless; ${remedy}`;
+  if (network === undefined) {
+    const isOfMaas = (nic[`maas.subnet.ipv${family}`] ?? '') !== '';
+    if (isOfMaas) return undefined;
+    return `${parent} is no managed network, so that nothing gives it out; set it inside the container instead, or ${remedy}`;
+  }
+  const why = whyWithoutDhcp(family, network);
+  return why && `the network ${parent} gives out no static addresses, as ${why}; change that, or ${remedy}`;
 }
 
 function whyWithoutDhcp(family: IpFamily, config: ConfigMap): string | undefined {

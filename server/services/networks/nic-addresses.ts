@@ -5,7 +5,7 @@ import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { addressProblem } from '../../api/network/address-in-subnet.ts';
 import { staticAddressProblem } from '../../api/network/static-address.ts';
 import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
-import type { Problem } from '../../api/problem.ts';
+import { newProblems, type Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
 import { splitList } from '../../api/network/network-values.ts';
 import { hasOwnHwaddr, isLayer3, isNic, resolveDevice } from '../../api/devices/index.ts';
@@ -85,17 +85,17 @@ export function subnetProblems(records: Pick<Records, 'networks'>, claims: reado
   });
 }
 
-/** Static addresses that have no effect. Those of `before` may stay: an older choice, or a later change of the network, must block no other
- *  change. */
+/** Static addresses that have no effect, or are not of the network. Those of `before` may stay. */
 export function uselessAddresses(
   records: Pick<Records, 'networks'>,
   devices: DeviceMap,
-  before: DeviceMap = {},
+  before?: DeviceMap,
 ): readonly Problem[] {
-  const of = (name: string, properties: ConfigMap | undefined): readonly Problem[] => {
-    if (properties === undefined || !isNic(properties)) return [];
+  const of = (name: string, properties: ConfigMap): readonly Problem[] => {
     const nic = resolveDevice(properties);
     const network = records.networks.get(nic['parent'] ?? '')?.document.config;
+    const isNowhere = network === undefined && (properties['network'] ?? '') !== '';
+    if (!isNic(properties) || isNowhere) return [];
     return ipFamilies.flatMap((family) => {
       const key = `ipv${family}.address`;
       const why = staticAddressProblem(nic, family, network);
@@ -104,10 +104,8 @@ export function uselessAddresses(
         : [{ path: `devices.${name}.${key}`, message: `cannot be ${nic[key] ?? ''}: ${why}` }];
     });
   };
-  return Object.entries(devices).flatMap(([name, properties]) => {
-    const known = new Set(of(name, before[name]).map(({ message }) => message));
-    return of(name, properties).filter(({ message }) => !known.has(message));
-  });
+  const all = (some: DeviceMap): readonly Problem[] => Object.entries(some).flatMap(([name, nic]) => of(name, nic));
+  return newProblems(all, devices, before);
 }
 
 /** Claims that are new: recorded ones may stay. */

@@ -7,11 +7,13 @@ import { containerConfigKey, validateContainerConfig } from '../../api/container
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors, mustFind, checkName } from '../../api/errors.ts';
+import { newProblems } from '../../api/problem.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 import { readSagaParams } from '../../records/saga-params.ts';
+import { filterProblems, networkProblems } from '../containers/shared/draft-problems.ts';
 import { uselessAddresses } from '../networks/nic-addresses.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
@@ -88,7 +90,7 @@ export class Profiles {
       devices: replaceDevices(body.devices),
     };
     checkProfile(this.#deps.records, name, document);
-    await refuseUnmountable(this.#deps.records, name, document.devices);
+    await refuseUnmountable(this.#deps, name, document.devices);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
       requireProject(this.#deps.records, changes, name, 'features.profiles');
@@ -118,7 +120,7 @@ export class Profiles {
   }
 
   #checkDevices(name: string, { devices }: Pick<ProfilePut, 'devices'>): Promise<void> {
-    return refuseUnmountable(this.#deps.records, name, replaceDevices(devices), this.#find(name).document.devices);
+    return refuseUnmountable(this.#deps, name, replaceDevices(devices), this.#find(name).document.devices);
   }
 
   /** A profile that takes its name before the change ends would get its containers. */
@@ -224,6 +226,11 @@ function checkProfile(
     ...rawLxcProblems(document.config, previous?.config),
     ...validateDevices(document.devices),
     ...uselessAddresses(records, document.devices, previous?.devices),
+    ...newProblems(
+      (devices) => [...networkProblems(records, devices), ...filterProblems(records, devices)],
+      document.devices,
+      previous?.devices,
+    ),
   ];
   if (problems.length > 0) throw errors.invalid(`profile ${name}`, problems);
 }

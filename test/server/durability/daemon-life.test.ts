@@ -1,6 +1,6 @@
 // The life of the daemon as a process: start, stop, restart, crash, a second one on the same directory.
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -184,10 +184,12 @@ describe('a restart', () => {
   test('continues with the others when one cannot start', async () => {
     await withDaemon({}, async (daemon) => {
       await seed(daemon);
-      const broken = { data: { type: 'disk', path: '/data', source: '/nowhere' } };
+      const source = join(daemon.dir, 'nowhere');
+      await mkdir(source);
+      const broken = { data: { type: 'disk', path: '/data', source } };
       await createContainer(daemon, 'a', { config: { 'boot.autostart': 'true' }, devices: broken });
       await createContainer(daemon, 'b', { config: { 'boot.autostart': 'true' } });
-      await daemon.restart();
+      await daemon.restart(() => rmdir(source));
       await until(async () => (await statusOf(daemon, 'b')) === 'Running');
       expect(await statusOf(daemon, 'a')).toBe('Stopped');
       expect(daemon.logged.some((line) => line.startsWith('error:') && line.includes('/nowhere'))).toBe(true);

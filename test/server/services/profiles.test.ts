@@ -56,6 +56,8 @@ describe('creating a profile', () => {
     [{ devices: { a: { type: 'none', path: '/x' } } }, ['devices.a.path']],
     [{ devices: { a: { type: 'none', path: '' } } }, ['devices.a.path']],
     [{ devices: { a: {} } }, ['devices.a.type']],
+    [{ devices: { a: { type: 'nic', network: 'gone' } } }, ['devices.a.network']],
+    [{ config: { 'nvidia.runtime': 'true', 'security.privileged': '1' } }, ['config.nvidia.runtime']],
   ])('with %j names the wrong place', async (more, wrong) => {
     const answer = await daemon.call('POST', '/1.0/profiles', { name: 'bad', ...more });
     expect([answer.status, paths(answer.body)]).toEqual([400, wrong]);

@@ -63,6 +63,9 @@ describe('a static address', () => {
     ['gtys2', { 'ipv6.address': 'fd42:204::9' }, ''],
     ['gtys2', { 'ipv6.address': 'none' }, 'security.ipv6_filtering'],
     ['gtys3', { 'ipv6.address': 'fd42:205::9' }, 'as ipv6.dhcp is false'],
+    ['gtys0', { 'ipv4.address': '10.1.1.9' }, 'cannot be 10.1.1.9: it is not in the subnet of the network gtys0'],
+    ['gtys0', { 'ipv4.address': '10.214.202.1' }, 'it is the address of the network gtys0'],
+    ['gtys0', { 'ipv6.address': 'fd42:99::9', 'security.ipv6_filtering': 'true' }, 'it is not in the subnet'],
   ])('on %s with %j answers %j', async (network, more, message) => {
     const devices = nic(network, more);
     const fits = (text: string): void =>
@@ -73,6 +76,22 @@ describe('a static address', () => {
     const other = fresh();
     await createContainer(daemon, other);
     fits(await refusalOf('PATCH', `/1.0/containers/${other}`, { devices }));
+  });
+
+  test('is refused on a bridge that is not managed without the filter, which needs one there', async () => {
+    const answers = async (more: object): Promise<readonly string[]> => {
+      const devices = nic('gtybr0', more);
+      const profile = await refusalOf('POST', '/1.0/profiles', { name: fresh(), devices });
+      return [await created(devices), profile];
+    };
+    const useless = expect.stringMatching(
+      /^400 devices\.eth0\.ipv4\.address: .* gtybr0 is no managed network, so that/,
+    );
+    expect(await answers({ 'ipv4.address': '10.9.9.9' })).toEqual([useless, useless]);
+    expect(await answers({ 'ipv4.address': '10.9.9.9', 'maas.subnet.ipv4': 'lab' })).toEqual(['', '']);
+    expect(await answers({ 'ipv4.address': '10.9.9.9', 'security.ipv4_filtering': 'true' })).toEqual(['', '']);
+    const needed = expect.stringMatching(/^400 devices\.eth0\.security\.ipv4_filtering: needs ipv4\.address/);
+    expect(await answers({ 'security.ipv4_filtering': 'true' })).toEqual([needed, needed]);
   });
 
   test('a profile is refused when it gets one, and a container that would get one by a filter that goes', async () => {

@@ -18,7 +18,7 @@ import { architectureOf, checkArchitecture, checkDraft, freeName, withHardwareAd
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { refuseUnmountable } from '../devices/block-sources.ts';
+import { refuseSources } from '../devices/block-sources.ts';
 import { lockOf } from '../../shared/find-container.ts';
 import { containerUrl, plainName, qualifiedName } from '../../../api/project/project-names.ts';
 import { volumeCopy } from '../../storage/root-volume.ts';
@@ -46,12 +46,14 @@ type CreateDeps = Pick<
   | 'clock'
   | 'architectures'
   | 'maas'
+  | 'paths'
 > & { readonly hosts: NetworkHosts };
 
 /** POST /1.0/containers. All refusals come before the operation starts. */
 export async function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Promise<Operation> {
   const wished = qualifiedName(caller.project, body.name ?? '');
-  await refuseUnmountable(deps.records, wished, replaceDevices(body.devices));
+  const profiles = body.source.type === 'copy' ? [] : (body.profiles ?? ['default']);
+  await refuseSources(deps, wished, { profiles, devices: replaceDevices(body.devices) });
   const name = freeName(deps.records, caller.project, body.name);
   const remote = remoteImageOf(body.source);
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);

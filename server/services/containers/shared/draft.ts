@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { validateContainerConfig } from '../../../api/container/container-config.ts';
+import { nvidiaProblems, validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
 import { hasOwnHwaddr, isNic, rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
 import { errors, checkName } from '../../../api/errors.ts';
@@ -41,6 +41,7 @@ export function checkDescription(
   const { records } = deps;
   const profileOf = profilesOf(records, name);
   const expanded = expand(draft, profileOf);
+  const before = previous && expand(previous, profileOf);
   const root = rootDisk(expanded.devices);
   const problems = [
     ...profileProblems(records, projectOf(name), draft.profiles),
@@ -54,7 +55,9 @@ export function checkDescription(
     ...networkProblems(records, expanded.devices),
     ...filterProblems(records, expanded.devices),
   ];
-  problems.push(...newlyShared(expanded.devices, previous && expand(previous, profileOf).devices, problems));
+  if (problems.length === 0 && nvidiaProblems(before?.config ?? {}).length === 0)
+    problems.push(...nvidiaProblems(expanded.config));
+  problems.push(...newlyShared(expanded.devices, before?.devices, problems));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   return { pool: root?.pool ?? '' };
 }

@@ -21,7 +21,7 @@ import {
   withHardwareAddresses,
 } from '../shared/draft.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { refuseUnmountable } from '../devices/block-sources.ts';
+import { refuseSources } from '../devices/block-sources.ts';
 import type { StateDeps } from '../shared/state-deps.ts';
 import { restoreSnapshot } from '../snapshots/restore.ts';
 import { anyContainer, lockOf, readyContainer } from '../../shared/find-container.ts';
@@ -47,6 +47,7 @@ type UpdateDeps = Pick<
   | 'view'
   | 'maas'
   | 'log'
+  | 'paths'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match come before the operation starts, so that both answer at once. `restore` restores a snapshot instead. */
@@ -103,9 +104,9 @@ export async function changeRoot(
   });
 }
 
-function checkDevices({ records }: UpdateDeps, name: string, { devices }: ContainerPut): Promise<void> {
-  const { document } = anyContainer(records, name);
-  return refuseUnmountable(records, name, replaceDevices(devices), document.devices);
+function checkDevices(deps: UpdateDeps, name: string, { devices, profiles }: ContainerPut): Promise<void> {
+  const { document } = anyContainer(deps.records, name);
+  return refuseSources(deps, name, { profiles: profiles ?? [], devices: replaceDevices(devices) }, document);
 }
 
 async function change(

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Records } from '../../../../server/records/records.ts';
 import { StoreError } from '../../../../server/store/store.ts';
@@ -286,12 +286,13 @@ describe('the record of a run', () => {
   });
 
   test('a missing requirement of a device is reported at the start', async () => {
-    const name = await containerIn('Stopped', {
-      devices: { data: { type: 'disk', path: '/data', source: '/nowhere/at/all' } },
-    });
+    const source = join(daemon.dir, 'unmounted');
+    mkdirSync(source);
+    const name = await containerIn('Stopped', { devices: { data: { type: 'disk', path: '/data', source } } });
+    rmdirSync(source);
     const operation = await setState(daemon, name, 'start');
     expect(operation.status).toBe('Failure');
-    expect(operation.err).toMatch(/\/nowhere\/at\/all/);
+    expect(operation.err).toContain(source);
   });
 });
 
