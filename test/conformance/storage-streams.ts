@@ -1,10 +1,10 @@
 // Streams of volumes between storage drivers.
 import { spawnSync } from 'node:child_process';
-import { link, lstat, mkdir, readdir, readFile, readlink, symlink, truncate, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, readFile, readlink, rmdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ExportForm, ImportForm, PoolSpec, TreeRef } from '../../server/drivers/storage/driver.ts';
-import { codeOf, container, never, type StorageWorld } from './storage-world.ts';
+import type { ChangingTree, ExportForm, ImportForm, PoolSpec, TreeRef } from '../../server/drivers/storage/driver.ts';
+import { codeOf, container, custom, never, type StorageWorld } from './storage-world.ts';
 
 export function streamTests(world: StorageWorld): void {
   const { make, madePool, namesOf } = world;
@@ -158,6 +158,38 @@ export function streamTests(world: StorageWorld): void {
         );
         await expect(reader).rejects.toBe(reason);
       }
+    });
+
+    test('a container whose root file system is no directory is Invalid, as a volume and as a snapshot', async () => {
+      const pool = await madePool();
+      for (const name of ['v', 'w']) await make(pool, custom(name), { kind: 'empty' });
+      await symlink('/etc', join(world.storage.volumePath(pool, custom('w')), 'rootfs'));
+      for (const name of ['v', 'w']) {
+        const chunks = await chunksOf(pool, { volume: custom(name) }, { kind: 'tar' });
+        const to = { volume: container('c') };
+        for (const ref of [to, { ...to, snapshot: 's' }])
+          expect(await codeOf(put(pool, ref, chunks, { kind: 'tar' }))).toBe('Invalid');
+        await put(pool, { volume: custom('copy') }, chunks, { kind: 'tar' });
+        await world.storage.deleteVolume(pool, custom('copy'));
+      }
+      await make(pool, container('d'), { kind: 'empty' });
+      const leadOut = async ({ path }: ChangingTree): Promise<void> => {
+        await rmdir(join(path, 'rootfs'));
+        await symlink('/etc', join(path, 'rootfs'));
+      };
+      for (const more of [{}, { snapshot: 's' }]) {
+        const derived = world.storage.deriveVolume(
+          pool,
+          { volume: container('d') },
+          { volume: container('d'), ...more },
+          leadOut,
+          never,
+        );
+        expect(await codeOf(derived)).toBe('Invalid');
+      }
+      expect(await readdir(rootOf(pool, 'd'))).toEqual([]);
+      expect(await world.storage.listSnapshots(pool, container('d'))).toEqual([]);
+      expect(await namesOf(pool)).toEqual(['container/d', 'custom/v', 'custom/w']);
     });
 
     test('an existing volume is Exists, a missing one NotFound, and an abort throws its reason', async () => {

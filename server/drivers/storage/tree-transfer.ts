@@ -1,5 +1,5 @@
 // Volumes and snapshots as streams of bytes: out of a pool of trees, and into one.
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -132,7 +132,10 @@ export function treeTransfer(
     await staging.scratch(root, async (temporary) => {
       const received = await native.receive(temporary, bytes, kin, signal, form.strange);
       if (form.strange === true) await withFiles(kind, received, () => refuseNodes(received, signal));
-      if (to.snapshot !== undefined) return native.keep(received, pathOf(pool, to), signal);
+      if (to.snapshot !== undefined) {
+        await withFiles(kind, received, () => checkParts(received, to.volume));
+        return native.keep(received, pathOf(pool, to), signal);
+      }
       await put(pool, to, form, async (fresh) => {
         await native.settle(received, fresh, signal);
         await withFiles(kind, fresh, () => closeTree(fresh, to.volume, deps.asRoot));
@@ -194,11 +197,21 @@ export function treeTransfer(
   };
 }
 
-/** Users who may enter a container's volume from the host may run its setuid files. */
+/** Users who may enter a container's volume from the host may run its setuid files. Throws Invalid for what cannot be a container's. */
 export async function closeTree(path: string, volume: VolumeRef, asRoot: boolean): Promise<void> {
   if (volume.type === 'custom') return;
+  await checkParts(path, volume);
   await chmod(path, 0o700);
   if (asRoot) await chown(path, 0, 0);
+}
+
+/** A link as `rootfs` would make a directory of the host the root of the container. */
+async function checkParts(path: string, volume: VolumeRef): Promise<void> {
+  if (volume.type !== 'container') return;
+  const rootfs = await lstat(join(path, 'rootfs')).catch(() => undefined);
+  if (rootfs?.isDirectory() === true) return;
+  const found = rootfs === undefined ? 'missing' : rootfs.isSymbolicLink() ? 'a symbolic link' : 'no directory';
+  throw driverErrors.invalid(`these are no files of a container: rootfs is ${found}, and must be a directory`);
 }
 
 async function* joined(first: AsyncIterable<Buffer>, then: readonly Buffer[]): AsyncGenerator<Buffer> {

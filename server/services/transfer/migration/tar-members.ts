@@ -19,6 +19,8 @@ export interface TarMember {
 }
 
 const flags = '0123456';
+/** The longest path that the kernel takes. */
+export const maxNameBytes = 4096;
 /** Access and change times, and the storage format of a file, are not differences between files. */
 const ignored = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
 
@@ -61,6 +63,7 @@ function printOf(flag: string, block: Buffer, records: ReadonlyMap<string, strin
 
 /** Refuses a name that could point outside a directory. */
 function plainName(name: string): string {
+  if (name.length > maxNameBytes) throw damaged(`has a name of ${name.length} bytes, more than ${maxNameBytes}`);
   const parts = name.split('/').filter((part, index) => part !== '' && !(part === '.' && index === 0));
   if (name.startsWith('/') || parts.some((part) => part === '.' || part === '..'))
     throw damaged(`has a member that is called ${JSON.stringify(name.slice(0, 200))}`);

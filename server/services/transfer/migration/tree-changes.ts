@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { type DriverError, driverErrors } from '../../../drivers/driver-error.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from '../../../drivers/storage/driver.ts';
-import { readMembers, type TarMember } from './tar-members.ts';
+import { maxNameBytes, readMembers, type TarMember } from './tar-members.ts';
 
 /** Name → print of every member of a tree. */
 export type Listing = ReadonlyMap<string, string>;
@@ -12,6 +12,9 @@ const directory = '5';
 const hardLink = '1';
 /** Protects the memory of the daemon; enough for some two million files. */
 const maxListingBytes = 256 * 1024 * 1024;
+/** A print and a name. */
+const maxWordsBytes = maxNameBytes + 64;
+const printBytes = 25;
 
 /** Reads all files of the tree once. */
 export async function listTree(
@@ -57,6 +60,8 @@ export async function unpackListing(bytes: AsyncIterable<Buffer>): Promise<Map<s
     const whole = words.length - 1 - ((words.length - 1) % 2);
     for (let at = 0; at < whole; at += 2) listing.set(words[at + 1] ?? '', words[at] ?? '');
     rest = words.slice(whole).join('\0');
+    // Else each piece of a word without end would be joined to all before it.
+    if (rest.length > maxWordsBytes) throw driverErrors.failed(`the list of files has a name of ${rest.length} bytes`);
   }
   if (rest !== '') throw driverErrors.failed('the list of files is cut off');
   return listing;
@@ -95,8 +100,11 @@ export async function applyChanges(
 ): Promise<void> {
   const known = new Map([...base].map(([name, print]) => [name, print.startsWith(directory)]));
   const seen = new Set<string>();
+  let bytes = 0;
   async function* checked(): AsyncGenerator<Buffer> {
     for await (const member of membersWithoutEnd(changed)) {
+      bytes += member.name.length + printBytes;
+      checkSize(bytes);
       await makeRoom(tree.path, known, seen, member);
       yield member.head;
       yield* member.body();

@@ -97,10 +97,10 @@ export async function* harmless(
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const member of members) {
+    take(0, 1);
     const [top = ''] = member.name.split('/');
     if (top !== '' && tops?.includes(top) === false) continue;
     if (!keepNodes && isNode(member)) continue;
-    take(0, 1);
     yield member.head;
     for await (const piece of member.body()) {
       bytes += piece.length;

@@ -3,11 +3,24 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
 import type { Operation } from '../../../../server/api/operation.ts';
+import {
+  connect,
+  directory,
+  file,
+  gone,
+  machine,
+  type Met,
+  node,
+  offerOf,
+  refreshAs,
+  type Sent,
+  sendTo,
+  snapshotOf,
+  volumeOffer,
+} from '../../../support/hostile/hostile-source.ts';
 import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
 import { tarOf, type TarPiece } from '../../../support/images/hostile.ts';
-import { until } from '../../../support/until.ts';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.warn('skipped: device nodes, owners and btrfs need root');
@@ -18,101 +31,8 @@ const own = '?project=mine';
 const volumeOf = (name: string, kind = 'containers'): string =>
   join(suite.host.admin.dir, 'storage-pools/default', kind, `mine%${name}`);
 
-const machine = {
-  architecture: 'x86_64',
-  profiles: ['default'],
-  ephemeral: false,
-  config: {} as Record<string, string>,
-  devices: {} as Record<string, Record<string, string>>,
-  description: '',
-};
-const time = '2030-01-01T00:00:00Z';
-const snapshotOf = (name: string, more: object = {}) => ({
-  ...machine,
-  name,
-  stateful: false,
-  createdAt: time,
-  lastUsedAt: time,
-  expiresAt: time,
-  ...more,
-});
-const offerOf = (more: object = {}) => ({
-  type: 'offer',
-  protocol: 'gantry-migration',
-  versions: [1],
-  release: 'x',
-  kind: 'container',
-  name: 'c',
-  uuid: 'u',
-  formats: ['tar'],
-  object: machine,
-  snapshots: [],
-  ...more,
-});
-
-const directory = (name: string): TarPiece => ({ name, flag: '5' });
-const file = (name: string, content = 'x'): TarPiece => ({ name, content, mode: 0o644 });
 const tree = (...more: readonly TarPiece[]): Buffer => tarOf(directory('./'), directory('./rootfs/'), ...more);
-
-interface Channel {
-  readonly socket: WebSocket;
-  readonly heard: () => string;
-}
-
-/** As the tenant, over TLS. Resolves to the status when it is refused. */
-function connect(path: string): Promise<Channel | number> {
-  const { certPem, keyPem } = suite.host.client;
-  const url = `wss://${suite.host.admin.daemon.httpsAddress() ?? ''}${path}`;
-  const socket = new WebSocket(url, { cert: certPem, key: keyPem, rejectUnauthorized: false });
-  let heard = '';
-  socket.on('message', (bytes: Buffer) => (heard += bytes.toString('latin1')));
-  socket.on('error', () => {});
-  return new Promise((resolve) => {
-    socket.once('open', () => resolve({ socket, heard: () => heard }));
-    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
-  });
-}
-
-interface Sent {
-  readonly path?: string;
-  readonly body?: object;
-  readonly offer: object;
-  /** One stream per part. */
-  readonly streams?: readonly Buffer[];
-}
-
-interface Met {
-  readonly status: number;
-  /** The error of the operation, or of the request when that was refused. */
-  readonly err: string;
-  /** The answer of the daemon. */
-  readonly heard: string;
-}
-
-/** Requests a container, or what `path` creates, and sends it as its source. */
-async function send(name: string, { path = '/1.0/containers', body = {}, offer, streams = [] }: Sent): Promise<Met> {
-  const sent = { name, source: { type: 'migration', mode: 'push' }, ...body };
-  const answer = await suite.host.tenant('POST', `${path}${own}`, sent);
-  if (answer.status !== 202) return { status: answer.status, err: answer.metadata.message, heard: '' };
-  const operation = answer.body.operation as string;
-  const [url = ''] = operation.split('?');
-  const secrets = answer.metadata.metadata as Record<string, string>;
-  const open = async (channel: string): Promise<Channel> =>
-    (await connect(`${url}/websocket?secret=${secrets[channel]}`)) as Channel;
-  const [control, fs] = [await open('control'), await open('fs')];
-  control.socket.send(Buffer.from(JSON.stringify(offer)));
-  let isOver = false;
-  const ended = suite.host.admin.wait(operation).finally(() => (isOver = true));
-  await until(() => isOver || /"answer"|"error"/.test(control.heard()));
-  for (const stream of isOver ? [] : streams) {
-    fs.socket.send(stream);
-    fs.socket.send(Buffer.alloc(0), { binary: false });
-  }
-  if (!isOver) control.socket.send(Buffer.from(JSON.stringify({ type: 'sent' })));
-  const { err } = await ended;
-  for (const { socket } of [control, fs]) socket.terminate();
-  return { status: 202, err, heard: control.heard() };
-}
+const send = (name: string, sent: Sent): Promise<Met> => sendTo(suite, name, sent);
 
 async function isNotMade(name: string): Promise<void> {
   expect((await suite.host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
@@ -277,8 +197,6 @@ describe('data that a tenant sends', () => {
   });
 
   test.runIf(isRoot)('device nodes are not accepted', async () => {
-    const node = (header: Buffer): void => void (header.write('0000010\0', 329) + header.write('0000001\0', 337));
-    const gone = (header: Buffer): void => void (header.write('0000000\0', 329) + header.write('0000000\0', 337));
     const name = await take(
       { name: './rootfs/sda', flag: '4', change: node },
       { name: './rootfs/mem', flag: '3', change: node },
@@ -309,16 +227,13 @@ describe('data that a tenant sends', () => {
 test('the refresh of a copy does not accept it either', async () => {
   const name = fresh();
   expect((await send(name, { offer: offerOf(), streams: [tree(file('./rootfs/old'))] })).err).toBe('');
-  const body = { source: { type: 'migration', mode: 'push', refresh: true } };
-  const node = (header: Buffer): void => void header.write('0000010\0', 329);
   // The listing goes to the source first; then follow the changed members, and the removed names.
   const changed = tree(directory('./state/'), file('./state/inventory.img'), file('./rootfs/new'), {
     name: './rootfs/mem',
     flag: '3',
     change: node,
   }).subarray(0, -1024);
-  const { err, heard } = await send(name, {
-    body,
+  const { err, heard } = await refreshAs(suite, name, {
     offer: offerOf({ formats: ['btrfs', 'tar'], snapshots: [] }),
     streams: [changed, Buffer.alloc(0)],
   });
@@ -343,7 +258,7 @@ describe('a container of others', () => {
     }
     for (const secret of ['', 'f'.repeat(64), secrets['control']?.slice(0, -1) ?? ''])
       for (const query of ['', '&project=mine', '&project=theirs'])
-        expect([403, 404]).toContain(await connect(`${url}/websocket?secret=${secret}${query}`));
+        expect([403, 404]).toContain(await connect(suite.host, `${url}/websocket?secret=${secret}${query}`));
     // The tenant may connect to this host, so that the channels themselves refuse it.
     const reach = (networks: string) =>
       suite.host.admin.call('PATCH', '/1.0/projects/mine', { config: { 'restricted.remotes.networks': networks } });
@@ -414,7 +329,7 @@ describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
     expect([met.err, met.heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
     const volume = await send(fresh(), {
       path: '/1.0/storage-pools/fast/volumes/custom',
-      offer: { ...offer, kind: 'volume', object: { description: '', config: {} } },
+      offer: volumeOffer({ formats: ['btrfs', 'tar'] }),
       streams: [tarOf(directory('./'), file('./a'))],
     });
     expect([volume.err, volume.heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
@@ -431,7 +346,7 @@ describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
   test('more than the size of a volume is refused during the transfer', async () => {
     const { err } = await send(fresh(), {
       path: '/1.0/storage-pools/fast/volumes/custom',
-      offer: { ...offerOf(), kind: 'volume', object: { description: '', config: { size: '1MiB' } } },
+      offer: volumeOffer({ object: { description: '', config: { size: '1MiB' } } }),
       streams: [tarOf(directory('./'), { name: './large', content: Buffer.alloc(3 * 1024 * 1024) })],
     });
     expect(err).toMatch(/more than the 1MiB/);

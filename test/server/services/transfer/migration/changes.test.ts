@@ -25,6 +25,7 @@ import {
   type Listing,
 } from '../../../../../server/services/transfer/migration/tree-changes.ts';
 import { describeTree } from '../../../../support/daemons/two-daemons.ts';
+import { pax, tarOf } from '../../../../support/images/hostile.ts';
 
 let work: string;
 let count = 0;
@@ -204,6 +205,37 @@ describe('a malicious stream', () => {
     await apply(to, base, bytes, ['d/victim', '../victim', '/etc/none', '']);
     expect(readFileSync(join(there, 'victim'), 'utf8')).toBe('safe');
     expect(existsSync(to)).toBe(true);
+  });
+
+  test('has names without end, which are not kept in memory', async () => {
+    const long = (length: number): Buffer => tarOf(pax({ path: 'n'.repeat(length) }), { name: 'n' });
+    await expect(withoutEnd(long(4096)).then((bytes) => bytes.length)).resolves.toBeGreaterThan(0);
+    await expect(withoutEnd(long(4097))).rejects.toThrow(/a name of 4097 bytes/);
+    let sent = 0;
+    async function* endless(first: string): AsyncGenerator<Buffer> {
+      yield Buffer.from(first);
+      for (; sent < 100; sent += 1) yield Buffer.alloc(65_536, 'a');
+    }
+    for (const first of ['', '\0']) await expect(unpackListing(endless(first))).rejects.toThrow(/list of files/);
+    expect(sent).toBeLessThan(3);
+  });
+
+  test('has more names than are kept in memory', async () => {
+    const to = fresh();
+    async function* endless(): AsyncGenerator<Buffer> {
+      yield tarOf({ name: './', flag: '5' }).subarray(0, -1024);
+      for (let count = 0; ; count += 1)
+        yield tarOf(pax({ path: `${count}-${'n'.repeat(4000)}` }), { name: 'n', flag: '1', link: 'none' }).subarray(
+          0,
+          -1024,
+        );
+    }
+    const base = new Map([
+      ['', '5'],
+      ['none', '0'],
+    ]);
+    const unread = { path: to, unpack: async (bytes: AsyncIterable<Buffer>) => void (await collect(bytes)) };
+    await expect(applyChanges(unread, base, endless(), () => Promise.resolve([]))).rejects.toThrow(/too many files/);
   });
 
   test('is cut off or is not an archive', async () => {
