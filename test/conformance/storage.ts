@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { ChangingTree, PoolSpec, TreeRef } from '../../server/drivers/storage/driver.ts';
 import { until } from '../support/until.ts';
+import { refreshTests } from './storage-refresh.ts';
 import { snapshotTests } from './storage-snapshots.ts';
 import { streamTests } from './storage-streams.ts';
 import { volumeTests } from './storage-volumes.ts';
@@ -17,6 +18,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
     volumeTests(world);
     snapshotTests(world);
     streamTests(world);
+    refreshTests(world);
     otherTests(world);
   });
 }
