@@ -5,12 +5,12 @@ import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../membership/cluster.ts';
 import { ClusterKeys } from '../membership/keys/cluster-keys.ts';
 import { MemberIdentity } from '../membership/keys/identity.ts';
-import { keepClusterPair, readMembership, type Membership } from '../membership/membership.ts';
+import { keepClusterPair, readMembership } from '../membership/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
 import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
-import { type Log, readableLog } from '../lib/log.ts';
+import { readableLog } from '../lib/log.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { readableNames } from '../api/project/readable-names.ts';
 import { Operations } from '../operations/manager.ts';
@@ -32,7 +32,7 @@ import { SingleStoreFiles } from './stores/single-store.ts';
 import { lockState, stateInUse } from './stores/state-lock.ts';
 import { checkOwnAddress } from './cluster/own-address.ts';
 import type { OpenParts } from './open-parts.ts';
-import { openStore, type OpenedStore } from './stores/open-store.ts';
+import { openStore, type OpenedStore, type OpenStoreOptions } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
 
 /** How long to wait for an earlier daemon that is ending. */
@@ -97,7 +97,13 @@ export async function openFoundation(
   if (membership !== undefined) await keyUse.begin(membership, ownEtcd);
   if (membership?.store.own === true) await ownEtcd.resume();
   const stores = new CurrentStore(
-    await openStoreOf(options, dirs.database, log, membership, keyUse, serveWhileWaiting),
+    await openStoreOf(options, serveWhileWaiting, {
+      databaseDir: dirs.database,
+      log,
+      membership,
+      keys: keyUse,
+      ...(membership?.store.own === true ? { makeRoom: () => ownEtcd.makeRoom(membership.store) } : {}),
+    }),
     log,
   );
   keyUse.stores = stores;
@@ -191,22 +197,16 @@ function checkStillMember(records: Records, number: number, stateDir: string): v
 
 async function openStoreOf(
   options: DaemonOptions,
-  databaseDir: string,
-  log: Log,
-  membership: Membership | undefined,
-  keys: KeyUse,
   serveWhileWaiting: ServeWhileWaiting | undefined,
+  parts: Pick<OpenStoreOptions, 'databaseDir' | 'log' | 'membership' | 'keys' | 'makeRoom'>,
 ): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd, release = version, stopStart } = options;
   if (dryRun === undefined)
     return await openStore({
+      ...parts,
       stateDir,
-      databaseDir,
       etcd,
-      log,
-      membership,
       release,
-      keys,
       stopStart,
       serveWhileWaiting: serveWhileWaiting && ((number) => serveWhileWaiting(options, number)),
     });

@@ -104,6 +104,11 @@ export class StoreCare {
     this.#care = { link, of: new EtcdCare({ membership: link, quotaBytes: etcdQuotaBytes, log: this.#log }) };
   }
 
+  async runNow(store: ClusterStore): Promise<void> {
+    await this.begin(store);
+    await this.#care?.of.run();
+  }
+
   async end(): Promise<void> {
     const ended = this.#care;
     this.#care = undefined;

@@ -12,7 +12,7 @@ import type { EtcdBackend } from '../../store/etcd/etcd.ts';
 import type { MemberOptions } from '../../store/etcd/member.ts';
 import type { SealedStore, Vault } from '../../store/sealed.ts';
 import { pause } from '../../lib/shared/deadline.ts';
-import { type Store, StoreError } from '../../store/store.ts';
+import { type Store, StoreError, type StoreErrorCode } from '../../store/store.ts';
 import { hasProcessEnded, processIdentity } from '../process-identity.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 import { olderThanNoted, readNote, writeNote } from './store-note.ts';
@@ -28,6 +28,8 @@ export interface OpenStoreOptions {
   /** Such a host's keys of the cluster. */
   readonly keys: ClusterKeysAtStart;
   readonly release: string;
+  /** Called while the store of a cluster is full, which grants no lease then. Never throws. */
+  readonly makeRoom?: (() => Promise<void>) | undefined;
   /** Called if the store of a cluster does not answer at first; its result is called once it does. */
   readonly serveWhileWaiting?: ((number: number) => Promise<() => Promise<void>>) | undefined;
   /** Ends the wait for the store of a cluster. */
@@ -135,23 +137,29 @@ export async function openClusterStore(
     release,
     stopStart,
     keys,
+    makeRoom,
     serveWhileWaiting,
-  }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys' | 'serveWhileWaiting'>,
+  }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys' | 'makeRoom' | 'serveWhileWaiting'>,
 ): Promise<OpenedStore> {
   const [{ openEtcdStore }, { SealedStore: Sealed }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
     import('../../store/sealed.ts'),
     import('../../store/etcd/compactor.ts'),
   ]);
+  let why = `${choice.address} does not answer`;
   const open = async (): Promise<EtcdBackend> =>
     await openEtcdStore({ ...(await etcdSettings(choice)), writer: writerOf(number) }).catch(async (error: unknown) => {
+      if (isStoreError(error, 'NoSpace')) {
+        why = error.message;
+        await makeRoom?.();
+      }
       // Its authority may have been dropped while this member was away.
       await keys.catchUp();
       throw error;
     });
   let serving: Promise<() => Promise<void>> | undefined;
   const onWait = (): void => {
-    log.warn(`Waiting for the store of the cluster: ${choice.address} does not answer`);
+    log.warn(`Waiting for the store of the cluster: ${why}`);
     serving = serveWhileWaiting?.(number);
   };
   let opened: EtcdBackend;
@@ -189,8 +197,7 @@ async function untilAvailable<T extends Pick<Store, 'close'>>(
       try {
         return await unlessStopped(open(), stop);
       } catch (error) {
-        const isAway = error instanceof StoreError && error.code === 'Unavailable';
-        if (!isAway || performance.now() > end) throw error;
+        if (!isStoreError(error, 'Unavailable', 'NoSpace') || performance.now() > end) throw error;
         await pause(1_000, stop);
       }
     }
@@ -198,6 +205,9 @@ async function untilAvailable<T extends Pick<Store, 'close'>>(
     clearTimeout(waiting);
   }
 }
+
+const isStoreError = (error: unknown, ...codes: readonly StoreErrorCode[]): error is StoreError =>
+  error instanceof StoreError && codes.includes(error.code);
 
 /** Longer than an election takes. */
 const noticedMs = 4_000;

@@ -104,6 +104,11 @@ export class OwnEtcd {
     await this.#own.resume();
   }
 
+  /** Returns unused space and clears the alarm of a full etcd, which lets no member start. Never throws. */
+  async makeRoom(store: ClusterStore): Promise<void> {
+    await this.#care.runNow(store);
+  }
+
   /** Keeps an etcd on the first members, whoever comes or goes; does nothing where the members run none. */
   watch(deps: EtcdWatchDeps): void {
     this.#unfollow();

@@ -73,8 +73,10 @@ async function asking<T>(link: EtcdLink, why: string, ask: () => Promise<T>): Pr
     return await ask();
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    if (error instanceof EtcdFailure && ['denied', 'token', 'unreachable'].includes(error.kind))
-      throw error.toStoreError();
+    // A full etcd grants no lease, but can keep the store.
+    const isOther = ({ kind, code }: EtcdFailure): boolean =>
+      code === 'NoSpace' || ['denied', 'token', 'unreachable'].includes(kind);
+    if (error instanceof EtcdFailure && isOther(error)) throw error.toStoreError();
     const isSmall = error instanceof EtcdFailure && error.code === 'TooLarge';
     const text = isSmall
       ? `etcd at ${link.endpoint} takes too few operations in a transaction: start it with --max-txn-ops=${etcdOpsPerTxn} or more`

@@ -30,6 +30,11 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     });
     expect((await store.range('/fill/')).records.map(({ key }) => key).sort()).toEqual(written.sort());
     await expect(store.txn([], [put('/a')])).rejects.toMatchObject({ code: 'NoSpace' });
+    // A second one grants no lease either, which says nothing about the server.
+    await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'full' })).rejects.toMatchObject({
+      code: 'NoSpace',
+      message: expect.stringMatching(/^etcd has used up its space quota/),
+    });
     for (const key of written) expect(await store.txn([], [del(key)])).toMatchObject({ ok: true });
     await store.compact((await store.status()).rev);
     etcd.ctl('defrag');
