@@ -129,12 +129,12 @@ export function hasUnknownOutcome(error: unknown): boolean {
   return error.status === 0 && remedyFor(error, false) === 'reread';
 }
 
-const refusals = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+const refusals = /^(ECONNREFUSED|ENOENT|EACCES|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_GANTRY_PROXY)$/;
 
 /** From the error of a connection: no part of the call can have arrived. */
 export function neverSent(cause: unknown): boolean {
   const code = errnoOf(cause);
-  return code !== undefined && refusals.has(code);
+  return code !== undefined && refusals.test(code);
 }
 
 /** The system error code in an error or its causes (`ENOENT`, `UND_ERR_SOCKET`...). */

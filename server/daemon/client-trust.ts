@@ -4,7 +4,7 @@ import type { LifecycleMetadata } from '../api/event.ts';
 import { identifyCaller, type TrustStore } from '../auth/identify.ts';
 import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
 import { UserOperations } from '../auth/oidc/user-operations.ts';
-import { proxyFor } from '../drivers/remote/address.ts';
+import { proxyFor } from '../lib/shared/net/proxy-for.ts';
 import type { Identify } from '../http/caller-identity.ts';
 import { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { AppDeps } from '../http/serve/app-deps.ts';

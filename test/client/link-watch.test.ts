@@ -175,7 +175,7 @@ test.skipIf(missing !== undefined)('a link that is cut is noticed by new connect
   cleanups.push(() => child.kill('SIGKILL'));
   await new Promise((resolve) => child.stdout.once('data', resolve));
   const there = { host: `${subnet}.2`, port: 8443 };
-  const link = linkWatch(there, { silentMs: 400, probeMs: 400 });
+  const link = linkWatch(there, undefined, { silentMs: 400, probeMs: 400 });
   const client = await trusted(daemon, `https://${there.host}:${there.port}`, link);
   await client.list('profile');
   await cut();

@@ -1,7 +1,7 @@
 // Reads gantry.yaml: the schema, the rules between its parts, and every problem at its place in the file.
 import { dirname, resolve, sep } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
-import { isLoopback } from '../../../server/lib/shared/loopback.ts';
+import { isLoopback } from '../../../server/lib/shared/net/loopback.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { durationMs } from '../../../server/api/text/durations.ts';

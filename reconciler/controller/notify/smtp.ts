@@ -1,6 +1,6 @@
 // Sends one mail with nodemailer, loaded on demand: TLS from the start (smtps) or by STARTTLS. Refuses clear text except to this
 // machine.
-import { isLoopback } from '../../../server/lib/shared/loopback.ts';
+import { isLoopback } from '../../../server/lib/shared/net/loopback.ts';
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 
 export interface Mail {

@@ -105,7 +105,7 @@ const hasTimedOut = (error: unknown): boolean => error instanceof ClientError &&
 
 const isTransient = (error: unknown): boolean =>
   error instanceof ClientError &&
-  (isUnavailable(error) || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(codeOf(error.cause)));
+  (isUnavailable(error) || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_(LINK|PROXY)/.test(codeOf(error.cause)));
 
 /** Within a current span the request is a child span, which the server learns. */
 function inRequestSpan<T>(deps: HttpDeps, call: Call, work: (span: Span | undefined) => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 // Detects a dead link to a host while a call waits for an answer: the kernel alone would resend for a quarter of an hour.
 import { connect, type Socket } from 'node:net';
+import { openTunnel, type Target } from './proxy-tunnel.ts';
 
 export interface LinkLimits {
   /** After this long without data during a call, the link is probed. */
@@ -18,10 +19,11 @@ const usualLimits: LinkLimits = { silentMs: 10_000, probeMs: 5_000 };
 /** The kernel probes an idle peer after this long, then ten times, a second apart. */
 const keepAliveMs = 5_000;
 
-export const linkWatch = (
-  endpoint: { readonly host: string; readonly port: number },
-  limits: LinkLimits = usualLimits,
-): LinkWatch => new LinkWatch({ limits, probe: (timeoutMs) => connects(endpoint, timeoutMs) });
+export const linkWatch = (target: Target, proxy?: URL, limits: LinkLimits = usualLimits): LinkWatch =>
+  new LinkWatch({
+    limits,
+    probe: (timeoutMs) => (proxy === undefined ? connects(target, timeoutMs) : tunnels(target, proxy, timeoutMs)),
+  });
 
 /** A server that answers late is alive as long as its host accepts connections: only failed connections end the waiting calls. */
 export class LinkWatch {
@@ -83,10 +85,14 @@ export class LinkWatch {
   }
 }
 
-function connects(
-  { host, port }: { readonly host: string; readonly port: number },
-  timeoutMs: number,
-): Promise<boolean> {
+async function tunnels(target: Target, proxy: URL, timeoutMs: number): Promise<boolean> {
+  const { socket, opened } = openTunnel(proxy, target, timeoutMs);
+  const error = await opened;
+  socket.destroy();
+  return error === undefined;
+}
+
+function connects({ host, port }: Target, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
     const end = (isAlive: boolean): void => {

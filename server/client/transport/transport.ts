@@ -1,4 +1,4 @@
-// Opens connections to one endpoint: pooled HTTP requests and websockets, TLS with client certificate and pin.
+// Opens connections to one endpoint, directly or through a proxy: pooled HTTP requests and websockets, TLS with client certificate and pin.
 import { createHash } from 'node:crypto';
 import { connect as connectNet, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import { currentTraceparent } from '../../lib/shared/spans.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { linkWatch, type LinkWatch } from './link-watch.ts';
+import { openTunnel, proxyOf } from './proxy-tunnel.ts';
 import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
 
 export interface TlsOptions {
@@ -59,20 +60,32 @@ export class Transport {
   /** Absent on a unix socket, whose link cannot die. */
   readonly #link: LinkWatch | undefined;
   /** The pool ends only connections that it has. */
-  readonly #connecting = new Set<TLSSocket>();
+  readonly #connecting = new Set<Socket>();
 
   constructor(endpoint: Endpoint, options: TransportOptions = {}) {
     this.endpoint = endpoint;
     this.bearer = endpoint.kind === 'https' ? options.bearer : undefined;
     const timeoutMs = options.connectTimeoutMs ?? 10_000;
-    this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
+    const proxy = endpoint.kind === 'unix' ? undefined : proxyOf(endpoint, process.env);
+    this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint, proxy));
     this.#connectTls = (done) => {
-      // Registered while it connects, so that a dead link ends waiting calls, too.
-      const socket = openTls(endpoint, options.tls ?? {}, timeoutMs, done);
-      this.#link?.add(socket);
-      this.#connecting.add(socket);
-      const forget = (): void => void this.#connecting.delete(socket);
-      socket.once('secureConnect', forget).once('close', forget);
+      const startTls = (limitMs: number, tunnel?: Socket): void => {
+        const socket = openTls(endpoint, options.tls ?? {}, limitMs, done, tunnel);
+        socket.once('secureConnect', this.#register(socket));
+      };
+      if (proxy === undefined || endpoint.kind === 'unix') {
+        startTls(timeoutMs);
+        return;
+      }
+      const until = performance.now() + timeoutMs;
+      const { socket, opened } = openTunnel(proxy, endpoint, timeoutMs);
+      const forget = this.#register(socket);
+      const proceed = (error: Error | undefined): void => {
+        forget();
+        if (error === undefined) startTls(Math.max(1, until - performance.now()), socket);
+        else done(error);
+      };
+      void opened.then(proceed);
     };
     const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
     this.#pool =
@@ -129,6 +142,15 @@ export class Transport {
     });
   }
 
+  /** Registered while it connects, so that a dead link ends waiting calls, too. Call the returned function when it is connected. */
+  #register(socket: Socket): () => void {
+    this.#link?.add(socket);
+    this.#connecting.add(socket);
+    const forget = (): void => void this.#connecting.delete(socket);
+    socket.once('close', forget);
+    return forget;
+  }
+
   async close(): Promise<void> {
     const ended = this.#pool.destroy();
     // A server that never completes the handshake would keep the process for as long as a connection may take.
@@ -164,12 +186,20 @@ export function pinOf(serverCertificate: string): string {
 
 type Connected = (result: Error | TLSSocket) => void;
 
-function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: Connected): TLSSocket {
+/** `tunnel`: an open connection to the endpoint; default: a new one. */
+function openTls(
+  endpoint: Endpoint,
+  tls: TlsOptions,
+  timeoutMs: number,
+  done: Connected,
+  tunnel: Socket | undefined,
+): TLSSocket {
   if (endpoint.kind !== 'https') throw new Error('TLS is for https endpoints only');
   const pin = tls.serverCertificate === undefined ? undefined : pinOf(tls.serverCertificate);
   const socket = connectTls({
     host: endpoint.host,
     port: endpoint.port,
+    ...(tunnel === undefined ? {} : { socket: tunnel }),
     ...(/^[\d.]+$|:/.test(endpoint.host) ? {} : { servername: endpoint.host }),
     ...(tls.certificate === undefined ? {} : { cert: tls.certificate }),
     ...(tls.key === undefined ? {} : { key: tls.key }),

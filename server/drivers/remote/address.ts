@@ -1,7 +1,6 @@
-// Checks addresses of other servers: which are allowed, where a redirect may lead, and which proxy to use. Pure.
-import { BlockList, isIP } from 'node:net';
+// Checks addresses of other servers: which are allowed, and where a redirect may lead. Pure.
 import { driverErrors } from '../driver-error.ts';
-import type { ProxySettings, RemoteProtocol } from './driver.ts';
+import type { RemoteProtocol } from './driver.ts';
 
 /** Why the address cannot be used; undefined if it can. */
 export function addressRule(text: string, protocol: RemoteProtocol): string | undefined {
@@ -42,41 +41,4 @@ export function redirectTarget(from: URL, location: string | undefined): URL {
     throw driverErrors.invalid(`${shown(from)} redirects to ${to.protocol}//, which is not followed`);
   }
   return to;
-}
-
-/** The proxy to use; undefined: none. Never used for this host itself. */
-export function proxyFor(url: URL, settings: ProxySettings): string | undefined {
-  const proxy = url.protocol === 'https:' ? settings.https : settings.http;
-  if (proxy === '') return undefined;
-  const host = url.hostname.replaceAll(/^\[|\]$/g, '').toLowerCase();
-  if (host === 'localhost' || loopback.check(host, familyOf(host))) return undefined;
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  const isIgnored = settings.ignoreHosts
-    .split(',')
-    .map((entry) => entry.trim().toLowerCase())
-    .some((entry) => entry !== '' && fits(entry, host, port));
-  return isIgnored ? undefined : proxy;
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-const familyOf = (host: string): 'ipv4' | 'ipv6' => (isIP(host) === 6 ? 'ipv6' : 'ipv4');
-
-function fits(entry: string, host: string, port: string): boolean {
-  if (entry === '*') return true;
-  const network = /^(.+)\/(\d+)$/.exec(entry);
-  if (network !== null) return isInNetwork(host, network[1] ?? '', Number(network[2]));
-  const withPort = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry);
-  if (withPort !== null && withPort[2] !== port) return false;
-  const name = (withPort?.[1] ?? entry).replaceAll(/^\[|\]$/g, '').replace(/^\*?\./, '');
-  return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
-}
-
-function isInNetwork(host: string, network: string, bits: number): boolean {
-  if (isIP(host) === 0 || isIP(network) !== isIP(host) || bits > (isIP(host) === 6 ? 128 : 32)) return false;
-  const list = new BlockList();
-  list.addSubnet(network, bits, familyOf(network));
-  return list.check(host, familyOf(host));
 }

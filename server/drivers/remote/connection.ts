@@ -6,12 +6,13 @@ import type * as Undici from 'undici';
 import { codeOf } from '../../lib/shared/error-code.ts';
 import { readWhole } from '../../lib/shared/read-whole.ts';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
+import { proxyFor, type ProxySettings } from '../../lib/shared/net/proxy-for.ts';
 import { checkReach, lookupWithin, OutOfReach, type Reach } from '../../lib/reach.ts';
 import { DriverError, driverErrors } from '../driver-error.ts';
 import { parseAside, type ParseJob } from '../parse-in-thread.ts';
-import { proxyFor, redirectTarget, shown } from './address.ts';
+import { redirectTarget, shown } from './address.ts';
 import { fingerprintOf } from './certificate.ts';
-import type { ProxySettings, RemoteLimits } from './driver.ts';
+import type { RemoteLimits } from './driver.ts';
 
 export interface ConnectionOptions {
   /** PEM; see RemoteServer. */

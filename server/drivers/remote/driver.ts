@@ -61,14 +61,6 @@ export interface Remotes {
   find(server: RemoteServer, wanted: ImageRequest, signal: AbortSignal): Promise<RemoteImage>;
 }
 
-/** Proxies for outgoing connections; empty: none. */
-export interface ProxySettings {
-  readonly http: string;
-  readonly https: string;
-  /** Comma separated hosts, domains (`.example.net`), networks (10.0.0.0/8), or `*`. */
-  readonly ignoreHosts: string;
-}
-
 export interface RemoteLimits {
   readonly connectMs: number;
   /** Limit until an answer begins; for documents until it ends. */

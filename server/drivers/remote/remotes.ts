@@ -6,7 +6,8 @@ import { DriverError, driverErrors } from '../driver-error.ts';
 import { addressRule } from './address.ts';
 import { certificateRule } from './certificate.ts';
 import type { ConnectionOptions } from './connection.ts';
-import type { ImageRequest, ProxySettings, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
+import type { ProxySettings } from '../../lib/shared/net/proxy-for.ts';
+import type { ImageRequest, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
 import { defaultLimits } from './driver.ts';
 import type { Streams } from './streams-protocol.ts';
 

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { MemberConfigDocument } from '../../records/cluster-documents.ts';
 import { serverConfigScope, serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
-import type { ProxySettings } from '../../drivers/remote/driver.ts';
+import { proxyVariable, type ProxySettings } from '../../lib/shared/net/proxy-for.ts';
 import type { StoredServerConfig } from '../../api/server/server-config.ts';
 import type { ServerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
@@ -81,14 +81,13 @@ export function proxySettings(
   records: ConfigRecords,
   env: Readonly<Record<string, string | undefined>>,
 ): ProxySettings {
-  const inEnv = (name: string): string => env[name] ?? env[name.toLowerCase()] ?? '';
   const proxy = (key: 'core.proxy_http' | 'core.proxy_https', name: string): string => {
-    const value = settingOf(records, key) || inEnv(name);
+    const value = settingOf(records, key) || proxyVariable(env, name);
     return /^https?:\/\//.test(value) && URL.canParse(value) ? value : '';
   };
   return {
     http: proxy('core.proxy_http', 'HTTP_PROXY'),
     https: proxy('core.proxy_https', 'HTTPS_PROXY'),
-    ignoreHosts: settingOf(records, 'core.proxy_ignore_hosts') || inEnv('NO_PROXY'),
+    ignoreHosts: settingOf(records, 'core.proxy_ignore_hosts') || proxyVariable(env, 'NO_PROXY'),
   };
 }

@@ -2,7 +2,8 @@
 // callers.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressRule, below, proxyFor, redirectTarget } from '../../../server/drivers/remote/address.ts';
+import { addressRule, below, redirectTarget } from '../../../server/drivers/remote/address.ts';
+import { proxyFor } from '../../../server/lib/shared/net/proxy-for.ts';
 import { progressText } from '../../../server/drivers/remote/save.ts';
 import {
   findStreamImage,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLoopback } from '../../../server/lib/shared/loopback.ts';
+import { isLoopback } from '../../../server/lib/shared/net/loopback.ts';
 
 test.each(['localhost', '::1', '127.0.0.1', '127.8.9.10'])('%s is this machine only', (host) => {
   expect(isLoopback(host)).toBe(true);

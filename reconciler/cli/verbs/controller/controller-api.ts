@@ -1,8 +1,10 @@
 // Calls the HTTP API of a controller.
 import { readFile } from 'node:fs/promises';
-import { Agent, request } from 'undici';
+import { Agent, ProxyAgent, request } from 'undici';
+import { proxyOf } from '../../../../server/client/transport/proxy-tunnel.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/contract/index.ts';
+import type { Env } from '../../session/config-file.ts';
 import type { Context } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
@@ -21,11 +23,13 @@ export async function openApi({ options, io, stop }: Context<ApiOptions>): Promi
   const token =
     options.tokenFile === undefined ? undefined : (await readOption('--token-file', options.tokenFile)).trim();
   const ca = options.ca === undefined ? undefined : await readOption('--ca', options.ca);
-  const dispatcher = new Agent({
-    headersTimeout: 30_000,
-    bodyTimeout: 0,
-    ...(ca === undefined ? {} : { connect: { ca } }),
-  });
+  const proxy = proxyTo(base, io.env);
+  const limits = { headersTimeout: 30_000, bodyTimeout: 0 };
+  const trust = ca === undefined ? {} : { ca };
+  const dispatcher =
+    proxy === undefined
+      ? new Agent({ ...limits, connect: trust })
+      : new ProxyAgent({ ...limits, uri: proxy.href, requestTls: trust });
   const headers = {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     'content-type': 'application/json',
@@ -42,8 +46,9 @@ export async function openApi({ options, io, stop }: Context<ApiOptions>): Promi
       });
     } catch (error) {
       signal.throwIfAborted();
+      const through = proxy === undefined ? '' : ` through the proxy ${proxy.origin}`;
       throw new CliError(
-        `The controller at ${base} cannot be reached: ${reasonOf(error)} (--url)`,
+        `The controller at ${base} cannot be reached${through}: ${reasonOf(error)} (--url)`,
         exitCodes.unreachable,
         error,
       );
@@ -116,6 +121,16 @@ function baseOf(text: string): string {
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw usageError(`--url ${JSON.stringify(text)} is not a URL such as https://gantry.example.org:8440`);
   return text.replace(/\/+$/, '');
+}
+
+function proxyTo(base: string, env: Env): URL | undefined {
+  const { protocol, hostname, port } = new URL(base);
+  if (protocol !== 'https:') return undefined;
+  try {
+    return proxyOf({ host: hostname.replaceAll(/^\[|\]$/g, ''), port: Number(port) || 443 }, env);
+  } catch (error) {
+    throw usageError(reasonOf(error));
+  }
 }
 
 const readOption = (flag: string, path: string): Promise<string> =>
