@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { fileDaemon } from '../../support/daemons/file-daemon.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 
@@ -35,6 +36,27 @@ test.skipIf(noImage !== undefined)(
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('stack.yaml already exists: not changed')]);
     const destroyed = await gantry(['destroy', folder('one'), '-y']);
     expect([destroyed.code, destroyed.stderr]).toEqual([0, destroyed.stderr]);
+  },
+);
+
+test.skipIf(noImage !== undefined)(
+  'init --yes beside the networks of other daemons takes the next free name',
+  async () => {
+    const other = await makeDaemon({
+      adapt: (host) => {
+        const own = host.network.interfaces.bind(host.network);
+        const others = ['gantry0', 'gantry1'].map((name) => ({ name, type: 'bridge' }) as const);
+        host.network.interfaces = async () => [...(await own()), ...others];
+        return host;
+      },
+    });
+    try {
+      const made = await gantry(['init', folder('beside'), '--yes', '--host', `unix://${other.socketPath}`]);
+      expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('the network of the stack is gantry2')]);
+      expect((await other.call('GET', '/1.0/networks/gantry2')).metadata).toMatchObject({ managed: true });
+    } finally {
+      await other.cleanUp();
+    }
   },
 );
 

@@ -10,7 +10,8 @@ import { tempFolder } from '../../support/temp-folder.ts';
 
 const dir = tempFolder('gfmt-');
 
-test.each(Object.entries({ ...templates, first: { files: firstContainer('', 'debian/12', 'web') } }))(
+const first = firstContainer({ image: '', alias: 'debian/12', name: 'web', network: 'gantry0' });
+test.each(Object.entries({ ...templates, first: { files: first } }))(
   'The files of the template %s are formatted',
   (_, { files }) => {
     for (const text of Object.values<string>(files)) expect(formatManifest(text)).toEqual({ text });

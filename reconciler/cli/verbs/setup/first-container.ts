@@ -7,6 +7,7 @@ import { usageError, commandError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { Context } from '../../session/context.ts';
+import { withClient } from '../../session/connect.ts';
 import { hostOf } from '../../session/host.ts';
 import { withQuestions, type AskFor } from '../../session/questions.ts';
 import { readRemotes, type Remotes } from '../../session/remotes.ts';
@@ -33,7 +34,8 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
     if (own === 'debootstrap') context.note('Making an image of Debian with debootstrap, which takes some minutes.');
     await makeOwnImage(own, directory, context.io);
   }
-  await writeNew(context, directory, firstContainer(document, alias, name));
+  const network = isNow ? await freeNetwork(context) : 'gantry0';
+  await writeNew(context, directory, firstContainer({ image: document, alias, name, network }));
   if (!isNow) {
     context.note(`Next: gantry apply ${directory}`);
     return exitCodes.ok;
@@ -52,6 +54,21 @@ async function checkNoManifest(directory: string): Promise<void> {
     throw commandError(
       `${join(directory, other)} exists already, and would be applied with the first container: name a new folder, such as gantry init ${join(directory, usualName)}`,
     );
+}
+
+/** The first of `gantry0`, `gantry1` and so on that is no foreign interface of the host, such as the network of another daemon. */
+async function freeNetwork(context: Context<InitOptions>): Promise<string> {
+  const networks = await withClient(context, (client) => client.list('network', context.stop)).catch(() => {
+    context.stop.throwIfAborted();
+    // The apply explains why the server does not answer.
+    return [];
+  });
+  const taken = new Set(networks.filter(({ managed }) => !managed).map(({ name }) => name));
+  let index = 0;
+  while (taken.has(`gantry${index}`)) index += 1;
+  if (index > 0)
+    context.note(`The host already has an interface gantry${index - 1}: the network of the stack is gantry${index}`);
+  return `gantry${index}`;
 }
 
 interface Answers {

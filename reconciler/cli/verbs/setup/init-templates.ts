@@ -10,12 +10,12 @@ export interface Template {
 }
 
 const editor = '# yaml-language-server: $schema=gantry.schema.json\n';
-const basis = `kind: storage_pool
+const basisWith = (network: string): string => `kind: storage_pool
 name: main
 driver: dir
 ---
 kind: network
-name: gantry0
+name: ${network}
 type: bridge
 config:
   ipv4.address: auto # a free subnet is picked
@@ -28,8 +28,9 @@ config:
   limits.memory: 512MiB
 devices:
   root: { type: disk, path: /, pool: main }
-  eth0: { type: nic, nictype: bridged, parent: gantry0, name: eth0 }
+  eth0: { type: nic, nictype: bridged, parent: ${network}, name: eth0 }
 `;
+const basis = basisWith('gantry0');
 const image = `# Empty, to begin with. With an image on the server (gantry image list):
 #   source: { type: image, alias: debian/12 }
 #   state: running
@@ -51,11 +52,19 @@ state: stopped
   },
 };
 
-/** A running container. `image`: the document of its image, or empty. */
-export const firstContainer = (image: string, alias: string, name: string): Template['files'] => ({
+export interface FirstContainer {
+  /** The document of its image, or empty. */
+  readonly image: string;
+  readonly alias: string;
+  readonly name: string;
+  readonly network: string;
+}
+
+/** A running container. */
+export const firstContainer = ({ image, alias, name, network }: FirstContainer): Template['files'] => ({
   'stack.yaml': `${editor}# What is written here is compared and changed; all else on the host is left alone. The order does not matter.
 # gantry plan shows what would happen, gantry apply does it, gantry explain container.config tells what may be written.
-${basis}---
+${basisWith(network)}---
 ${image}kind: container
 name: ${JSON.stringify(name)}
 source: { type: image, alias: ${JSON.stringify(alias)} }
