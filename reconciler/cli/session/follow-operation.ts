@@ -1,8 +1,9 @@
-// Follows a background operation and shows its progress.
+// Follows background operations and shows their progress.
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
-import type { Command } from './context.ts';
+import type { OnUpdate } from '../../../server/client/operations.ts';
+import type { Command, Output } from './context.ts';
 import { canRepaint } from '../output/process-io.ts';
 
 const eraseLine = '\r\u001b[K';
@@ -14,14 +15,37 @@ export type OperationFacts = Readonly<Record<string, unknown>> & {
   readonly containers: readonly string[];
 };
 
+export interface ProgressLine {
+  readonly onUpdate: OnUpdate;
+  /** Empties the line, for other text or at the end. */
+  readonly clear: () => void;
+}
+
+/** Shows progress on one line of a terminal; without one, `elsewhere` gets each new text. */
+export function progressLine({ io, isJson }: Output, elsewhere?: (text: string) => void): ProgressLine {
+  const isLive = !isJson && canRepaint(io.env, io.stderr);
+  const clear = (): void => void (isLive && io.raw.stderr.write(eraseLine));
+  let last = '';
+  return {
+    onUpdate(operation) {
+      const text = progressOf(operation);
+      if (text === undefined || text === last) return;
+      last = text;
+      clear();
+      if (isLive) io.stderr.write(text);
+      else elsewhere?.(text);
+    },
+    clear,
+  };
+}
+
 /** Waits for the operation, showing its progress on a terminal; an interruption cancels it. */
 export async function followOperation(
   context: Command,
   client: Client,
   begin: () => Promise<Reply<unknown>>,
 ): Promise<OperationFacts> {
-  const { io } = context;
-  const isLive = !context.isJson && canRepaint(io.env, io.stderr);
+  const line = progressLine(context);
   let id: string | undefined;
   const onStop = (): void => {
     if (id !== undefined) void client.operations.cancel(id).catch(() => {}); // it may have ended, or may not be cancellable
@@ -30,10 +54,7 @@ export async function followOperation(
   try {
     const reply = await client.operations.run(begin, context.cancel, (operation: Operation) => {
       id = operation.id;
-      const text = progressOf(operation);
-      if (!isLive || text === undefined) return;
-      io.raw.stderr.write(eraseLine);
-      io.stderr.write(text);
+      line.onUpdate(operation);
     });
     const metadata = reply.operation?.metadata ?? {};
     const { fingerprint } = metadata;
@@ -41,7 +62,7 @@ export async function followOperation(
     const containers = urls.map((url) => decodeURIComponent(url.split('?', 1).join('').split('/').at(-1) ?? ''));
     return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '', containers };
   } finally {
-    if (isLive) io.raw.stderr.write(eraseLine);
+    line.clear();
     context.stop.removeEventListener('abort', onStop);
   }
 }

@@ -22,6 +22,7 @@ export interface Target {
 interface Travel {
   readonly from: Source;
   readonly to: Target;
+  /** Gets the updates of the source: the target reports the same bytes. */
   readonly onUpdate: OnUpdate | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -38,13 +39,13 @@ function usualMode(from: Client, to: Client): MigrationMode {
 const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>> = {
   async pull({ from, to, onUpdate, signal }) {
     const source = await from.start({});
-    await waitForBoth(from.client, source, to.client, onUpdate, signal, async () =>
+    await waitForBoth([from.client, onUpdate], source, [to.client], signal, async () =>
       to.start('pull', await addressOf(from.client, source, signal)),
     );
   },
   async push({ from, to, onUpdate, signal }) {
     const target = await to.start('push', {});
-    await waitForBoth(to.client, target, from.client, onUpdate, signal, async () =>
+    await waitForBoth([to.client], target, [from.client, onUpdate], signal, async () =>
       from.start({ target: await addressOf(to.client, target, signal) }),
     );
   },
@@ -52,7 +53,7 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
     const source = await from.start({});
     let stop = (): void => {};
     try {
-      await waitForBoth(from.client, source, to.client, onUpdate, signal, async () => {
+      await waitForBoth([from.client, onUpdate], source, [to.client], signal, async () => {
         const target = await to.start('push', {});
         const end = (operation: Operation, client: Client) => ({
           open: (name: string) => client.openSocket(socketPath(operation, name)),
@@ -67,21 +68,22 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
   },
 };
 
+type Watched = readonly [client: Client, onUpdate?: OnUpdate | undefined];
+
 /** Waits for both operations; if one fails the other is cancelled. Throws the first failure. */
 async function waitForBoth(
-  first: Client,
+  [first, onFirst]: Watched,
   started: Operation,
-  second: Client,
-  onUpdate: OnUpdate | undefined,
+  [second, onSecond]: Watched,
   signal: AbortSignal | undefined,
   begin: () => Promise<Operation>,
 ): Promise<void> {
   let other: Operation | undefined;
-  const waits: Promise<unknown>[] = [first.operations.wait(started, signal, onUpdate)];
+  const waits: Promise<unknown>[] = [first.operations.wait(started, signal, onFirst)];
   waits[0]?.catch(() => {});
   try {
     other = await begin();
-    waits.push(second.operations.wait(other, signal, onUpdate));
+    waits.push(second.operations.wait(other, signal, onSecond));
     await Promise.all(waits);
   } catch (error) {
     await Promise.all([abandon(first, started), ...(other === undefined ? [] : [abandon(second, other)])]);

@@ -10,9 +10,10 @@ import {
   type MigrationMode,
 } from '../../../../server/client/channels/migrate.ts';
 import { isRecordKey } from '../../../core/ownership/owner-records.ts';
-import type { Context, Run, Output } from '../../session/context.ts';
+import type { Context, Run } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
+import { progressLine } from '../../session/follow-operation.ts';
 import { withClient } from '../../session/connect.ts';
 import { serverOptions } from '../../session/contexts.ts';
 import { commandError, usageError } from '../../errors/usage-error.ts';
@@ -39,7 +40,12 @@ async function copyOrMove(
   const { storage, target: member, targetHost } = context.options;
   if (member !== undefined && targetHost !== undefined)
     throw usageError('--target and --target-host exclude each other');
-  const options = { ...optionsOf(context.options), ...reporting(context) };
+  const line = progressLine(context, context.note);
+  const note = (text: string): void => {
+    line.clear();
+    context.note(text);
+  };
+  const options = { ...optionsOf(context.options), onUpdate: line.onUpdate };
   await withTarget(context, async (from, to) => {
     if (from.host === to.host && name === target && storage === undefined && member === undefined)
       throw usageError('give the copy another name, or --target-host');
@@ -51,7 +57,7 @@ async function copyOrMove(
     const isRunningAway = source?.status === 'Running' && from.host !== to.host;
     if (isRunningAway && verb === 'move' && options.live === false) {
       if (source.ephemeral) throw commandError(`container/${name} is ephemeral: the stop of a move would delete it`);
-      await moveRunning(context, ...sides, options);
+      await moveRunning({ ...context, note }, ...sides, options);
       return;
     }
     await (verb === 'copy' ? copyContainer : moveContainer)(
@@ -62,7 +68,7 @@ async function copyOrMove(
       if (!isRunningAway || options.live === false || !/\bCRIU\b/.test(reasonOf(error))) throw error;
       throw commandError(`${reasonOf(error)}; ${withoutMemory[verb]}`, error);
     });
-  });
+  }).finally(line.clear);
 }
 
 /** What is left where the memory of processes cannot travel. */
@@ -117,16 +123,3 @@ function optionsOf({ mode, containerOnly, refresh, storage, live, target }: Both
 }
 
 const isMode = (mode: string): mode is MigrationMode => (migrationModes as readonly string[]).includes(mode);
-
-/** Both servers report the same progress, so repeated texts are skipped. */
-function reporting(context: Output): Pick<CopyOptions, 'onUpdate'> {
-  let last = '';
-  return {
-    onUpdate: ({ metadata }) => {
-      const text = metadata?.['fs_progress'];
-      if (typeof text !== 'string' || text === last) return;
-      last = text;
-      context.note(text);
-    },
-  };
-}
