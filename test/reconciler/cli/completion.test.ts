@@ -35,7 +35,7 @@ case "$1 $2" in
 "completion snapshot") echo "$3" | grep -q / && printf "%s\\n" c1/snap-one c1/snap-two 'c1/at 12:30' || printf "%s\\n" c1/ d1/ ;;
 "completion set" | "completion controlled") printf "%s\\n" shop-a web-b "of-$GANTRY_HOST" ;;
 "completion environments") printf "%s\\n" prod '$(touch ran)-env' ;;
-"completion context") printf "%s\\n" lab ;;
+"completion hosts" | "completion context") printf "%s\\n" lab ;;
 "completion key") printf "%s\\n" container.config container.devices ;;
 "completion config") printf "%s\\n" limits.memory= limits.cpu= ;;
 "completion remote") printf "%s\\n" images ubuntu ubuntu-daily ;;
@@ -93,6 +93,10 @@ const typed: readonly (readonly [string, string])[] = [
     'gantry apply --host https://web1:8443 --set of-https://web1:8443',
   ],
   ['gantry copy c1 --target-host l', 'gantry copy c1 --target-host lab'],
+  ['gantry --host la', 'gantry --host lab'],
+  ['gantry list -o st', 'gantry list -o stack.yaml'],
+  ['gantry file push stack.yaml container-t', 'gantry file push stack.yaml container-two'],
+  ['gantry file pull container-t', 'gantry file pull container-two'],
   ['gantry exec --client-cert st', 'gantry exec --client-cert stack.yaml'],
 ];
 

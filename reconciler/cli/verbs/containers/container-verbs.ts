@@ -83,8 +83,8 @@ export const filePull = verb('file pull', 'copy files out of a container', {
 
 export const filePush = verb('file push', 'copy files into a container', {
   args: [
-    ['<source>', 'local path; - for stdin'],
-    ['<target>', inContainer],
+    ['<source>', 'local path; - for stdin', 'file'],
+    ['<target>', inContainer, 'container'],
   ],
   flags: {
     ...hostFlags,

@@ -1,7 +1,9 @@
 // Generates completion scripts from the declared verbs. The scripts read names with `gantry completion NAME WORD`. Pure.
 import { kindNames } from '../../../../server/api/kinds.ts';
 import type { Flag } from '../../flags/flag.ts';
+import { hostFlags } from '../../flags/host-flags.ts';
 import { outputFlags } from '../../flags/output-flags.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 import { askedNames, type Completion, type Verb } from '../../flags/verb.ts';
 
 /** All words that the scripts complete. */
@@ -11,11 +13,19 @@ export interface Vocabulary {
   readonly groups: Readonly<Record<string, string>>;
 }
 
+interface NodeFlag {
+  readonly name: string;
+  /** The letter of `-o`. */
+  readonly letter?: string;
+  readonly doc: string;
+  readonly takesValue: boolean;
+}
+
 interface Node {
   /** `image list`; empty for the program. */
   readonly path: string;
   readonly words: readonly { readonly name: string; readonly doc: string }[];
-  readonly flags: readonly { readonly name: string; readonly doc: string; readonly takesValue: boolean }[];
+  readonly flags: readonly NodeFlag[];
   readonly wanted: Completion;
   /** For the words after the first, where these are others. */
   readonly later?: Completion;
@@ -31,7 +41,7 @@ export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
     );
     return path === '' ? [...found, ...Object.entries(groups).map(([name, doc]) => ({ name, doc }))] : found;
   };
-  const program = { path: '', words: below(''), flags: [versionFlag].flatMap(flagsOf), wanted: 'file' } as const;
+  const program = { path: '', words: below(''), flags: programFlags.flatMap(flagsOf), wanted: 'file' } as const;
   const parents = Object.keys(groups).map((path): Node => ({ path, words: below(path), flags: [], wanted: 'file' }));
   const leaves = verbs.flatMap(({ name, alias, args, flags }): readonly Node[] => {
     const all = [...Object.values(flags), ...Object.values(outputFlags)].flatMap(flagsOf);
@@ -43,12 +53,19 @@ export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
   return [program, ...parents, ...leaves];
 }
 
-const versionFlag: Flag = { takes: 'switch', written: '-v, --version', doc: 'output the version number' };
+/** The server is often named before the verb. */
+const programFlags: readonly Flag[] = [
+  { takes: 'switch', written: '-v, --version', doc: 'output the version number' },
+  hostFlags.host,
+];
 
 function flagsOf({ written, doc, isHidden, opposite }: Flag): Node['flags'] {
   const name = /--[a-z-]+/.exec(written)?.[0] ?? '';
+  const letter = /^-([a-zA-Z]),/.exec(written)?.[1];
   const more = opposite === undefined ? [] : flagsOf(opposite);
-  return isHidden === true ? more : [{ name, doc, takesValue: /[<[]/.test(written) }, ...more];
+  return isHidden === true
+    ? more
+    : [{ name, ...withoutUndefined({ letter }), doc, takesValue: /[<[]/.test(written) }, ...more];
 }
 
 const kinds = kindNames.join(' ');
@@ -60,7 +77,11 @@ export function bashCompletion(vocabulary: Vocabulary): string {
   const nodes = commandNodes(vocabulary);
   const cases = nodes.map(({ path, words, flags, wanted, later }) => {
     const offered = [...words.map(({ name }) => name), ...flags.map(({ name }) => name)].join(' ');
-    return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted}${later === undefined ? '' : `; [ "$last" = 1 ] || wanted=${later}`} ;;`;
+    const letters = flags.flatMap(({ letter, takesValue }) =>
+      takesValue && letter !== undefined ? [`-${letter}`] : [],
+    );
+    const valued = letters.length === 0 ? '' : ` valued=' ${letters.join(' ')} ';`;
+    return `    ${quoted(path)}) offered=${quoted(offered)};${valued} wanted=${words.length > 0 ? 'none' : wanted}${later === undefined ? '' : `; [ "$last" = 1 ] || wanted=${later}`} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   const valued = new Set(
@@ -100,7 +121,7 @@ _gantry_offer() {
 }
 _gantry() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" rest="$COMP_LINE" whole='' all=()
-  local at='' offered='' wanted=file last=1 word next prev='' flag value hosts=hosts.yaml server='' places=()
+  local at='' offered='' valued='' wanted=file last=1 word next prev='' flag value hosts=hosts.yaml server='' places=()
   # Bash splits words at colons and equals signs.
   for word in "\${COMP_WORDS[@]:0:$((COMP_CWORD+1))}"; do
     if [ -n "$word" ] && [ -n "$whole" ] && [[ "$rest" == "$word"* ]]; then
@@ -148,7 +169,8 @@ ${cases.join('\n')}
   *)
     case "$typed" in
     -*) COMPREPLY=($(compgen -W "$offered" -- "$typed")); return ;;
-    esac ;;
+    esac
+    case "$valued" in *" $prev "*) wanted=file ;; esac ;;
   esac
   case "$wanted" in
   none) COMPREPLY=($(compgen -W "$offered" -- "$typed")) ;;
@@ -181,8 +203,8 @@ export function fishCompletion(vocabulary: Vocabulary): string {
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
-        ({ name, doc, takesValue }) =>
-          `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
+        ({ name, letter, doc, takesValue }) =>
+          `${begin} -l ${name.slice(2)}${letter === undefined ? '' : ` -s ${letter}`}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
       ),
       ...(words.length > 0 ? [] : namesFor(begin, wanted)),
       ...(later === undefined ? [] : namesFor(after, later)),
