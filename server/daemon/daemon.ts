@@ -13,7 +13,7 @@ import { ClusterPart } from './cluster-part.ts';
 import { serveWhileWaiting } from './cluster/serve-while-waiting.ts';
 import { recover } from './recovery.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
-import { settingOf } from '../services/shared/settings.ts';
+import { settingOf, stopPatienceMs } from '../services/shared/settings.ts';
 import type { TraceSettings } from '../traces/target.ts';
 
 /** Resolves when requests are served. If it throws, everything opened is closed again. */
@@ -82,7 +82,7 @@ function runningDaemon(
     // Accepts no new connections; open ones end with their requests. Event clients get the last operations' results before they are
     // disconnected: a server with connections does not count as closed.
     const closed = listeners.shut();
-    await Promise.all([operations.close(10_000), started, scheduler.stop()]);
+    await Promise.all([operations.close(stopPatienceMs(base.records)), started, scheduler.stop()]);
     await beforeClosing?.();
     if (!isDryRun) await lastSync(services, syncing);
     listeners.endWebsockets();

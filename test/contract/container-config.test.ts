@@ -26,6 +26,8 @@ const accepted: Record<string, readonly string[]> = {
   'limits.kernel.nofile': ['1024', '1024:2048', 'unlimited', '1:unlimited'],
   'limits.processes': ['1', '500'],
   'linux.kernel_modules': ['overlay', 'overlay,nf_nat', 'overlay, nf_nat'],
+  'linux.sysctl.net.ipv4.ip_local_port_range': ['1', '32768 60999'],
+  'linux.sysctl.kernel.shm_rmid_forced': ['1'],
   'raw.idmap': ['both 1000 1000', 'uid 1000-1005 0-5\ngid 1000-1005 0-5\n'],
   'raw.lxc': ['lxc.tty.max = 4\n# note\n\nlxc.net.0.ipv4.address = 10.0.0.2/24', 'lxc.net.0.ipv6.gateway=fd42::1'],
   'snapshots.schedule': ['* * * * *', '*/5 0-6 1,15 jan-mar mon', '@daily'],
@@ -50,6 +52,7 @@ const refused: Record<string, readonly string[]> = {
   'limits.kernel.nofile': ['many', '1:2:3', '-1', '2048:1024', 'unlimited:1024'],
   'limits.processes': ['0', '-1', 'max'],
   'linux.kernel_modules': ['-f', 'a/b', 'a,,b', 'a b'],
+  'linux.sysctl.net.ipv4.ip_forward': ['1\n2', 'é'],
   'raw.idmap': ['both 1000', 'all 1 1', 'both 1-2 1-3', 'both 5-1 5-1'],
   'raw.lxc': ['lxc.tty.max', 'lxc.log.file = /x', 'lxc.prlimit.nofile = 5', 'lxc.net.0.type = veth', 'lxc.ephemeral=1'],
   'snapshots.schedule': ['* * * *', '60 * * * *', '* * * * * *', '@reboot', '5-1 * * * *', '*/0 * * * *'],
@@ -61,6 +64,12 @@ const refused: Record<string, readonly string[]> = {
 };
 
 describe('container config', () => {
+  test.each(['ip_forward', 'net/ipv4/ip_forward', 'net..x', 'net.', '../x', 'net.ipv4.x=1'])(
+    'linux.sysctl.%s is no kernel parameter',
+    (name) => {
+      expect(check({ [`linux.sysctl.${name}`]: '1' }).map(({ path }) => path)).toEqual([`config.linux.sysctl.${name}`]);
+    },
+  );
   for (const [key, values] of Object.entries(accepted)) {
     test(`${key} accepts every value of its form`, () => {
       for (const value of values) expect(check({ [key]: value }), value).toEqual([]);
@@ -82,7 +91,7 @@ describe('container config', () => {
     for (const key of Object.keys(containerConfigKeys)) {
       expect(
         check({
-          [key.replace('kernel.*', 'kernel.nofile').replace('hugepages.*', 'hugepages.2MB').replace('*', 'x')]: '',
+          [key.replace('kernel.*', 'kernel.nofile').replace('hugepages.*', 'hugepages.2MB').replace('*', 'x.y')]: '',
         }),
         key,
       ).toEqual([]);

@@ -36,6 +36,7 @@ const accepted: Record<string, readonly Device[]> = {
   ],
   disk: [
     root,
+    { ...root, size: '0' },
     { ...root, size: '10GB', 'limits.read': '30MB', 'limits.write': '500iops', readonly: '' },
     { type: 'disk', path: '/mnt', source: '/srv', readonly: 'true', recursive: 'true', propagation: 'rslave' },
     { type: 'disk', path: '/data', source: 'volume', pool: 'default', optional: 'yes' },

@@ -1,5 +1,6 @@
 // Limits and restrictions of projects: what breaks them, and what a change newly breaks.
 import { describe, expect, test } from 'vitest';
+import { projectConfigProblems } from '../../server/api/project/project-config.ts';
 import { emptyContents, type ProjectContents } from '../../server/api/project/project-contents.ts';
 import { limitOf, useOf } from '../../server/api/project/project-limits.ts';
 import { newProjectProblems, projectProblems } from '../../server/api/project/project-problems.ts';
@@ -161,6 +162,27 @@ describe('restrictions of config', () => {
       'raw.lxc': '',
     };
     expect(told(contents({ restricted: 'true' }, { containers: [container('a', free)] }))).toEqual([]);
+  });
+
+  test('kernel parameters are free, apart from containers that may be privileged: theirs are the host’s', () => {
+    const holding = { containers: [container('a', { 'linux.sysctl.net.ipv4.ip_forward': '1' })] };
+    const privileged = { restricted: 'true', 'restricted.containers.privilege': 'allow' };
+    expect(told(contents({ restricted: 'true' }, holding))).toEqual([]);
+    expect(told(contents(privileged, holding))).toEqual([
+      'container a config.linux.sysctl.net.ipv4.ip_forward is not allowed in the project team (restricted.containers.lowlevel is block)',
+    ]);
+    expect(told(contents({ ...privileged, 'restricted.containers.lowlevel': 'allow' }, holding))).toEqual([]);
+  });
+
+  test.each([
+    ['lan:10.0.0.0/8', true],
+    ['lan:10.0.0.0/8, lan:fd42::/64', true],
+    ['10.0.0.0/8', false],
+    [':10.0.0.0/8', false],
+    ['lan:', false],
+  ])('restricted.networks.subnets %j is an uplink with a subnet: %s', (value, isGood) => {
+    const problems = projectConfigProblems({ 'restricted.networks.subnets': value });
+    expect(problems.map(({ path }) => path)).toEqual(isGood ? [] : ['config.restricted.networks.subnets']);
   });
 
   test('isolated requires a separate map of every container, and nothing of profiles', () => {

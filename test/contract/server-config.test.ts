@@ -55,7 +55,7 @@ describe('server config sent', () => {
       'config.other',
     ]);
     expect(problems[0]?.message).toBe('unknown key "core.https_adress" (did you mean core.https_address?)');
-    for (const key of ['cluster.max_standby', 'core.shutdown_timeout', 'rbac.api.url'])
+    for (const key of ['cluster.max_standby', 'core.dns_address', 'rbac.api.url'])
       expect(validateServerConfig({ [key]: '1' })[0]?.message).toBe(`"${key}" is a key of LXD without effect here`);
     expect(problems[1]?.message).toBe(
       'cannot set images.auto_update_interval to "x": it must be a whole number of at least 0',

@@ -14,14 +14,12 @@ const keys = (config: Readonly<Record<string, string>>): readonly string[] =>
 const devices = (device: Readonly<Record<string, string>>): number =>
   ((devicesAttribute.check?.({ d: device }) ?? []) as readonly unknown[]).length;
 
-test.each([
-  'linux.sysctl.net.core.somaxconn',
-  'security.syscalls.intercept.mknod',
-  'security.novelty',
-  'cloud-init.user-data',
-])('The config key %s passes', (key) => {
-  expect(keys({ [key]: '1' })).toEqual([]);
-});
+test.each(['migration.stateful', 'security.syscalls.intercept.mknod', 'security.novelty', 'cloud-init.user-data'])(
+  'The config key %s passes',
+  (key) => {
+    expect(keys({ [key]: '1' })).toEqual([]);
+  },
+);
 
 test.each(['limits.memry', 'nonsense', 'cloud-init.user-dat'])('The config key %s is refused', (key) => {
   expect(keys({ [key]: '1' })).toHaveLength(1);
@@ -68,7 +66,7 @@ const serverKeys = (config: Readonly<Record<string, string>>): number => {
 };
 
 test('The config of a server may have keys that only LXD has, and no misspelt ones', () => {
-  expect(serverKeys({ 'core.shutdown_timeout': '10', 'images.default_architecture': 'x86_64' })).toBe(0);
+  expect(serverKeys({ 'cluster.max_standby': '3', 'core.dns_address': ':53' })).toBe(0);
   expect(serverKeys({ 'core.proxy_htp': '10', nonsense: '1' })).toBe(2);
 });
 
@@ -95,12 +93,12 @@ test('A problem leads to its device and property, also where their names have do
 
 test('A plan for gantryd warns about config keys and devices that only LXD has', () => {
   const planned = {
-    config: { 'linux.sysctl.net.core.somaxconn': '1', 'limits.memory': '1GiB', 'user.role': 'web' },
+    config: { 'migration.stateful': 'true', 'limits.memory': '1GiB', 'user.role': 'web' },
     devices: { tpm: { type: 'tpm', path: '/dev/tpm0' }, root: { type: 'disk', path: '/', pool: 'default' } },
   };
   for (const typeName of ['gantry_container', 'gantry_profile']) {
     expect(lxdOnlyWarnings(typeName, planned).map(({ severity, summary }) => [severity, summary])).toEqual([
-      ['warning', 'gantryd does not support config["linux.sysctl.net.core.somaxconn"]'],
+      ['warning', 'gantryd does not support config["migration.stateful"]'],
       ['warning', 'gantryd does not support devices["tpm"]'],
     ]);
   }
@@ -108,6 +106,6 @@ test('A plan for gantryd warns about config keys and devices that only LXD has',
   expect(lxdOnlyWarnings('gantry_network', network)).toHaveLength(1);
   expect(lxdOnlyWarnings('gantry_storage_pool', network)).toEqual([]);
   expect(lxdOnlyWarnings('gantry_storage_pool', { config: { 'zfs.export': 'true', size: '1GiB' } })).toHaveLength(1);
-  const server = { config: { 'core.shutdown_timeout': '5', 'core.proxy_http': 'x', 'user.a': 'b' } };
+  const server = { config: { 'cluster.max_standby': '2', 'core.proxy_http': 'x', 'user.a': 'b' } };
   expect(lxdOnlyWarnings('gantry_server_config', server)).toHaveLength(1);
 });

@@ -75,7 +75,7 @@ export const volumeProblems = (config: Config): readonly Problem[] =>
 
 export function serverDefault(key: string): string | undefined {
   const rows: Readonly<Record<string, { readonly default?: string }>> = serverConfigKeys;
-  return Object.hasOwn(rows, key) ? rows[key]?.default : lxdServerDefault(key);
+  return (Object.hasOwn(rows, key) ? rows[key]?.default : undefined) ?? lxdServerDefault(key);
 }
 
 export const serverConfigProblems = (config: Config): readonly Problem[] => {

@@ -96,6 +96,11 @@ const lxcLine: Check = (line) => {
   return undefined;
 };
 
+const sysctlName = is.matches(
+  /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+$/,
+  'must be the name of a kernel parameter such as net.ipv4.ip_forward',
+);
+const sysctlValue = is.matches(/^[ -~]{1,1024}$/, 'must be printable ASCII of at most 1024 characters');
 const modules = is.listOf(is.matches(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/, 'must be the name of a kernel module'));
 const server = { profile: false, computed: true } as const;
 
@@ -153,6 +158,11 @@ export const containerConfigKeys = {
   'limits.network.priority': count(0, 10)('live', 'Priority of its network traffic.', { default: '0' }),
   'limits.processes': count(1)('live', 'Number of processes. Unset: no limit.'),
   'linux.kernel_modules': make('list', modules)('live', 'Kernel modules to load before it starts, comma separated.'),
+  'linux.sysctl.*': word(sysctlValue)(
+    'restart',
+    'Kernel parameter of the container alone: linux.sysctl.net.ipv4.ip_forward. The kernel refuses others at the start.',
+    { part: sysctlName },
+  ),
   'migration.incremental.memory': flag('none', 'Transfer memory in rounds while it still runs.', { default: 'false' }),
   'migration.incremental.memory.goal': count(0, 100)('none', 'Percent of memory in place before it is stopped.', {
     default: '70',

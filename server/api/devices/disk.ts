@@ -45,7 +45,7 @@ export const disk: DeviceSchema = {
       'Path on the host, or with pool the name of a volume. Of a block device the file system on it is mounted. Not for the root.',
     ),
     pool: { check: is.any, effect: 'live', doc: 'Storage pool of the volume, or of the root file system.' },
-    size: live(is.size, 'Size of the root file system. Unset: as the pool has it.'),
+    size: live(is.sizeOrZero, 'Size of the root file system. Unset or 0: as the pool has it.'),
     readonly: live(is.bool, 'Mount it read-only.', { default: 'false' }),
     required: live(is.bool, 'Refuse to start while the source is missing; false: start without it.', {
       default: 'true',

@@ -2,6 +2,7 @@
 import { architectureRule } from '../image/architectures.ts';
 import { unknownName, type Problem } from '../problem.ts';
 import { idListRule } from './host-ids.ts';
+import { parseCidr } from '../text/ip.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -38,6 +39,11 @@ const device = (what: string): ProjectConfigKey => ({
   ...words(`In a restricted project: which ${what} devices may be used.`, 'block', 'allow', 'managed'),
   default: 'managed',
 });
+
+const subnetOfUplink: Check = (value) =>
+  parseCidr(value.slice(value.indexOf(':') + 1)) !== undefined && value.indexOf(':') > 0
+    ? undefined
+    : 'must be an uplink and a subnet of it, such as UPLINK:10.1.0.0/16';
 
 export const projectConfigKeys = {
   'backups.compression_algorithm': text('Program that packs backups of the project.'),
@@ -160,7 +166,10 @@ export const projectConfigKeys = {
     ...barred('addresses of others'),
     doc: 'In a restricted project: whether nics may send with addresses that are not theirs. With block, security.mac_filtering, security.ipv4_filtering and security.ipv6_filtering hold for all of them.',
   },
-  'restricted.networks.subnets': text('Subnets of uplinks that may be used. No effect here: networks have no uplinks.'),
+  'restricted.networks.subnets': {
+    ...text('Subnets of uplinks that may be used, as UPLINK:SUBNET. No effect here: networks have no uplinks.'),
+    check: is.listOf(subnetOfUplink),
+  },
   'restricted.networks.uplinks': text('Networks that may be uplinks. No effect here: networks have no uplinks.'),
   'restricted.networks.zones': text('DNS zones that may be used. No effect here: there are no zones.'),
   'restricted.remotes.networks': {

@@ -98,7 +98,12 @@ function configProblem(contents: ProjectContents, key: string, value: string): s
       : undefined;
   if (restriction(config, 'restricted.containers.lowlevel') === 'allow') return undefined;
   if (key === 'raw.idmap') return idMapProblem(contents, value);
-  return lowLevelKeys.has(key) || isInterception(key) ? refusal(contents, 'restricted.containers.lowlevel') : undefined;
+  // Where containers may be privileged they would be parameters of the host.
+  const isSysctl =
+    key.startsWith('linux.sysctl.') && restriction(config, 'restricted.containers.privilege') === 'allow';
+  return lowLevelKeys.has(key) || isSysctl || isInterception(key)
+    ? refusal(contents, 'restricted.containers.lowlevel')
+    : undefined;
 }
 
 function idMapProblem({ name, config }: ProjectContents, value: string): string | undefined {

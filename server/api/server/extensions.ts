@@ -56,6 +56,7 @@ const laterExtensions = [
   'cluster_internal_custom_volume_copy',
   'cluster_internal_copy',
   'cloud_init',
+  'linux_sysctl',
   'network_dns_search',
   'network_nat_address',
   'network_acl',

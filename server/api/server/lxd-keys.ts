@@ -28,7 +28,6 @@ type Rows = readonly (readonly [since: string, effect: Effect, keys: string])[];
 /** Keys by extension; `*` matches any rest. */
 const rows: Readonly<Record<LxdPlace, Rows>> = {
   container: [
-    ['linux_sysctl', 'restart', 'linux.sysctl.*'],
     [
       'container_syscall_intercept',
       'restart',
@@ -87,10 +86,8 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
   server_config: [
     ['network_bgp', 'live', 'core.bgp_address core.bgp_asn core.bgp_routerid'],
     ['network_dns', 'live', 'core.dns_address'],
-    [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],
     ['clustering_sizing', 'live', 'cluster.max_standby'],
-    ['images_default_architecture', 'live', 'images.default_architecture'],
     ['network_type_ovn', 'live', 'network.ovn.integration_bridge network.ovn.northbound_connection'],
     ['daemon_storage', 'live', 'storage.backups_volume storage.images_volume'],
   ],

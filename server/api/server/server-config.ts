@@ -1,6 +1,7 @@
 // The config keys of the server: one table, and how a request merges with the stored config. Pure.
 import { parseExpiry } from '../container/snapshot-expiry.ts';
 import { defaultDebugPort, defaultMetricsPort, parseListenAddress } from './listen-address.ts';
+import { architectureRule } from '../image/architectures.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseIp } from '../text/ip.ts';
@@ -147,6 +148,9 @@ export const serverConfigKeys = {
     expiry,
     'Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.',
   ),
+  'core.shutdown_timeout': integer(0)(
+    'Minutes that an orderly stop of the daemon waits for changes of the host that are under way. Unset: 10 seconds. The next start finishes or undoes what is left.',
+  ),
   'core.trace_endpoint': textOf(
     url,
     'Base URL of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318, which gets traces of requests and operations. Unset: as OTEL_EXPORTER_OTLP_ENDPOINT in the environment of gantryd has it.',
@@ -163,6 +167,10 @@ export const serverConfigKeys = {
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),
   'images.compression_algorithm': textOf(program, 'Program that packs images.', { default: 'gzip' }),
+  'images.default_architecture': textOf(
+    architectureRule,
+    'Architecture of the cluster members that take new containers, where any of them can and the project names none.',
+  ),
   'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: forever.', {
     default: '10',
   }),

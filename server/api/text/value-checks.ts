@@ -64,6 +64,8 @@ export const id = uint32;
 
 const sizeText = 'a size in bytes such as 512MB or 2GiB';
 export const size: Check = rule(`must be ${sizeText}`, (value) => (parseBytes(value) ?? 0) > 0);
+/** Zero means no limit. */
+export const sizeOrZero: Check = rule(`must be ${sizeText}`, (value) => parseBytes(value) !== undefined);
 export const sizeOrPercent: Check = rule(
   `must be ${sizeText}, or a share of the host such as 50%`,
   (value) => (parseBytes(value) ?? 0) > 0 || /^(?:[1-9][0-9]?|100)%$/.test(value),

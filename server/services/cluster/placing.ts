@@ -12,6 +12,7 @@ import { volumeIdOf } from '../../records/record-names.ts';
 import type { Caller } from '../shared/caller.ts';
 import { attachedVolumes, expand } from '../shared/expand.ts';
 import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../shared/project-scope.ts';
+import { settingOf } from '../shared/settings.ts';
 import { attempt } from '../../lib/shared/attempt.ts';
 
 export interface PlacingDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
@@ -52,7 +53,9 @@ export class Placing {
     const wish = {
       target: target === 'none' ? '' : target,
       architecture: need.architecture,
-      preferred: records.projects.get(caller.project)?.document.config['images.default_architecture'],
+      preferred:
+        records.projects.get(caller.project)?.document.config['images.default_architecture'] ||
+        settingOf(records, 'images.default_architecture'),
       objection: (member: Member) => this.#objection(member, need),
       coming: (member: Member) => this.#count(member),
     };

@@ -66,6 +66,12 @@ const isMemberKey = (key: string): boolean => serverConfigScope(key) === 'local'
 export const settingOf = (records: ConfigRecords, key: ServerConfigKeyName): string =>
   serverConfigValue(storedConfig(records), key);
 
+/** How long an orderly stop waits for operations that cannot end early. */
+export function stopPatienceMs(records: ConfigRecords): number {
+  const minutes = settingOf(records, 'core.shutdown_timeout');
+  return minutes === '' ? 10_000 : Number(minutes) * 60_000;
+}
+
 /** Undefined: no MAAS server is set. `machine`: MAAS' name of this host. */
 export function maasSettings(
   records: ConfigRecords,

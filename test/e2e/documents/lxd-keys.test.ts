@@ -19,7 +19,7 @@ const ofLxd = {
     'kind: storage_volume\nname: shared\npool: p1\nconfig: { security.shifted: "TRUE", snapshots.expiry: 1w 2d }\n',
   profile: `kind: profile
 name: of-lxd
-config: { linux.sysctl.net.core.somaxconn: 1024, security.syscalls.deny: "mknod\\nkexec_load\\n" }
+config: { linux.sysctl.net.core.somaxconn: 1024, migration.stateful: "true", security.syscalls.deny: "mknod\\nkexec_load\\n" }
 devices:
   eth0: { type: nic, network: ${network}, security.port_isolation: yes, ipv4.routes: 10.4.0.0/16 }
   routed: { type: nic, nictype: routed, parent: lo, ipv4.address: "10.0.0.5,10.0.0.6" }
@@ -112,9 +112,9 @@ describe('on gantryd', () => {
     const run = await cli(['apply', path, '--auto-approve', '--host', cliWorld.daemon.host]);
     expect(run.code).toBe(1);
     for (const text of [
-      'config.core.shutdown_timeout: it does not know the API extension instances',
+      'config.core.bgp_asn: it does not know the API extension network_bgp',
       'config.security.shifted: it does not know the API extension storage_shifted',
-      'config.linux.sysctl.net.core.somaxconn: it does not know the API extension linux_sysctl',
+      'config.migration.stateful: it does not know the API extension migration_stateful',
       'devices.tpm.type: it does not know the API extension tpm_device_type',
     ])
       expect(run.stderr).toContain(text);
@@ -125,7 +125,7 @@ describe('on gantryd', () => {
     const valid = await cli(['validate', cliWorld.manifest(Object.values(ofLxd).join('---\n'))]);
     expect([valid.code, valid.stderr]).toEqual([
       0,
-      expect.stringContaining('servers with the API extension linux_sysctl; gantryd does not have it'),
+      expect.stringContaining('servers with the API extension migration_stateful; gantryd does not have it'),
     ]);
     const path = join(cliWorld.folder, 'slips.yaml');
     writeFileSync(
@@ -141,8 +141,8 @@ describe('on gantryd', () => {
   });
 
   test('explain describes them', async () => {
-    const run = await cli(['explain', 'container.config.linux.sysctl.kernel.msgmax']);
-    expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('API extension linux_sysctl')]);
+    const run = await cli(['explain', 'container.config.migration.stateful']);
+    expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('API extension migration_stateful')]);
     expect(run.stdout).toContain('restart');
     expect((await cli(['explain', 'network.config.dns.search'])).stdout).toContain('network_dns_search');
     expect((await cli(['explain', 'container.config.security.novelty'])).code).toBe(1);

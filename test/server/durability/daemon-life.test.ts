@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
 import { runDaemonCommand } from '../../../server/daemon/daemon-command.ts';
 import { silentLog } from '../../../server/lib/log.ts';
+import { Operations } from '../../../server/operations/manager.ts';
 import { autostartOrder } from '../../../server/services/containers/power/autostart.ts';
 import {
   createContainer,
@@ -98,6 +99,20 @@ describe('the command gantryd', () => {
       const options = { stateDir: dir, runtime: 'sim', group: 'no-such-group-here', log: silentLog } as const;
       await expect(startDaemon(options)).rejects.toThrow(/group/);
     }));
+
+  test.each([
+    ['', 10_000],
+    ['0', 0],
+    ['7', 420_000],
+  ])('waits for operations under way at its stop for core.shutdown_timeout %j, in ms %i', async (minutes, ms) => {
+    const close = vi.spyOn(Operations.prototype, 'close');
+    onTestFinished(() => close.mockRestore());
+    await withDaemon({}, async (daemon) => {
+      const config = { 'core.shutdown_timeout': minutes };
+      expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
+    });
+    expect(close.mock.calls).toEqual([[ms]]);
+  });
 
   test('finishes running requests before it ends on SIGTERM', () =>
     inDir(async (dir) => {

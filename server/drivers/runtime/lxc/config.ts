@@ -109,6 +109,9 @@ function isolation(run: RunConfig, settings: LxcSettings): readonly Line[] {
     ...Object.entries(run.config)
       .filter(([key, value]) => key.startsWith('limits.kernel.') && value !== '')
       .map(([key, value]) => kernelLimit(key, value)),
+    ...Object.entries(run.config)
+      .filter(([key, value]) => key.startsWith('linux.sysctl.') && value !== '')
+      .map(([key, value]): Line => [`lxc.sysctl.${key.slice('linux.sysctl.'.length)}`, value]),
   ];
 }
 

@@ -116,11 +116,11 @@ describe('the decisions of a move', () => {
   });
 
   test('keys that the target lacks are removed and listed', () => {
-    const config = { 'linux.sysctl.net.ipv4.ip_forward': '1', 'user.a': 'b' };
+    const config = { 'migration.stateful': 'true', 'user.a': 'b' };
     const plan = decide(world({ profiles: [liveProfile('p', { config })] }));
     expect(plan.moves).toMatchObject([{ id: 'profile/p', body: { config: { 'user.a': 'b' } } }]);
     expect(texts(plan)).toEqual([
-      'changed profile/p: config.linux.sysctl.net.ipv4.ip_forward is left out: the target cannot have it, it does not know the API extension linux_sysctl',
+      'changed profile/p: config.migration.stateful is left out: the target cannot have it, it does not know the API extension migration_stateful',
     ]);
   });
 

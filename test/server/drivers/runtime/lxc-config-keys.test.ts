@@ -204,6 +204,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
         'limits.processes': '77',
         'limits.memory': '64MiB',
         'limits.memory.swap': 'false',
+        'linux.sysctl.net.ipv4.ip_unprivileged_port_start': '80',
       },
     });
     // cgroup v1 asks the group that processes are in, and no other.
@@ -211,6 +212,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       readGroupFile(tree, `${harness.paths.group(run.name)}/ns`, 'memory.swappiness');
     if (tree.version === 1) expect(own()).toBe('0');
     expect(await inside(run.name, 'ulimit -Sn; ulimit -Hn')).toBe('100\n200');
+    expect(await inside(run.name, 'cat /proc/sys/net/ipv4/ip_unprivileged_port_start')).toBe('80');
     expect(group('pids.max', run)).toBe('77');
     await driver.updateLimits(run.name, {
       'limits.processes': '88',

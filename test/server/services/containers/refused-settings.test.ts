@@ -72,3 +72,15 @@ test('nvidia.runtime is refused in a privileged container, also by profiles, and
   expect(await refusalOf('PUT', `/1.0/profiles/${name}`, { config: privileged })).toBe('');
   expect(await refusalOf('PATCH', path, { config: { 'user.a': 'b' } })).toBe('');
 });
+
+test('a root disk of size 0 has no limit, and counts as without a size where the project needs one', async () => {
+  const sized = (size: string): object => ({ root: { type: 'disk', path: '/', pool: 'default', size } });
+  expect(await create({ devices: sized('0') })).toBe('');
+  expect(await create({ devices: sized('0GiB') })).toBe('');
+  expect(await create({ devices: sized('-1') })).toMatch(/^400 devices\.root\.size/);
+  const config = { 'features.images': 'false', 'limits.disk': '1GiB' };
+  expect(await refusalOf('POST', '/1.0/projects', { name: 'sized', config })).toBe('');
+  const path = '/1.0/containers?project=sized';
+  const body = { name: 'r', source: emptySource, profiles: [], devices: sized('0') };
+  expect(await refusalOf('POST', path, body)).toMatch(/^40[03] devices\.root\.size/);
+});
