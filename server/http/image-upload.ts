@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
@@ -171,7 +172,9 @@ async function store(source: Readable, path: string, signal: AbortSignal, bound:
     await (bound === undefined ? pipeline(source, file, { signal }) : pipeline(source, bound, file, { signal }));
   } catch (error) {
     await rm(path, { force: true });
-    throw hasCode(error, 'ENOSPC') ? errors.internal('Receiving the image failed: the disk is full', error) : error;
+    throw hasCode(error, 'ENOSPC')
+      ? errors.internal(`Receiving the image failed: the disk of ${dirname(path)} is full`, error)
+      : error;
   }
 }
 

@@ -6,6 +6,8 @@ import { shownName } from './tar-header.ts';
 export interface EntryLimits {
   readonly bytes: number;
   readonly entries: number;
+  /** Words for errors: where the room is, such as `pool default`. */
+  readonly in?: string;
 }
 
 /** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image; `volume`: a container's volume, which
@@ -37,17 +39,18 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
   /** By path: symbolic links that would replace a later member. */
   const lateLinks = new Map<string, string>();
   let [entries, bytes, devices] = [0, 0, 0];
+  const where = limits.in === undefined ? '' : ` in ${limits.in}`;
 
   function checkRoom(entry: ArchiveEntry): void {
     entries += 1;
     bytes += entry.size;
     if (entries > limits.entries)
       throw driverErrors.noSpace(
-        `the image has more than ${limits.entries} entries, which is more than there is room for`,
+        `the image has more than ${limits.entries} entries, which is more than there is room for${where}`,
       );
     if (bytes > limits.bytes)
       throw driverErrors.noSpace(
-        `${shownName(entry.name)} of ${entry.size} bytes brings the image to ${bytes} bytes; there is room for ${limits.bytes}`,
+        `${shownName(entry.name)} of ${entry.size} bytes brings the image to ${bytes} bytes; there is room for ${limits.bytes}${where}`,
       );
   }
 

@@ -1,7 +1,7 @@
 // Unpacks an image into a directory with the host's programs; archive.ts checks its content.
 import { readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { keptToWrite, type Confinement } from '../../lib/confined.ts';
 import { DriverError, driverErrors } from '../driver-error.ts';
 import { withTar } from './archive.ts';
@@ -64,7 +64,9 @@ async function checkSpace(image: ImagePaths, target: string): Promise<void> {
   const atLeast = packed.reduce((sum, { size }) => sum + size, 0);
   const { bytes } = await freeSpace(target);
   if (bytes < atLeast)
-    throw driverErrors.noSpace(`cannot unpack the image: it has ${atLeast} bytes packed, only ${bytes} are free`);
+    throw driverErrors.noSpace(
+      `cannot unpack the image: it has ${atLeast} bytes packed, only ${bytes} are free in ${dirname(target)}`,
+    );
 }
 
 async function unpackFile(

@@ -73,7 +73,9 @@ export async function requireRoom(path: string, bytes: number): Promise<number> 
   const { bavail, bsize } = await statfs(dirname(path));
   const free = bavail * bsize;
   if (bytes > free) {
-    throw driverErrors.noSpace(`the image has ${bytes} bytes, but only ${free} are free for images`);
+    throw driverErrors.noSpace(
+      `the image has ${bytes} bytes, but only ${free} are free for images in ${dirname(path)}`,
+    );
   }
   return free;
 }
@@ -98,7 +100,7 @@ export async function saveStream(
   } catch (error) {
     signal.throwIfAborted();
     if (hasCode(error, 'ENOSPC', 'EDQUOT'))
-      throw driverErrors.noSpace('cannot write the image: no space is left', error);
+      throw driverErrors.noSpace(`cannot write the image ${path}: no space is left`, error);
     throw error;
   }
   return bytes;

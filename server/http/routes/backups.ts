@@ -1,6 +1,7 @@
 // Backup endpoints of containers and custom volumes: requests to use cases and back; uploads are received here, files streamed.
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors } from '../../api/errors.ts';
@@ -88,7 +89,9 @@ export async function receiveBackup(
     await pipeline(bodyOf(request), within(room), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
     await rm(path, { force: true });
-    throw hasCode(error, 'ENOSPC') ? errors.internal('Receiving the backup failed: the disk is full', error) : error;
+    throw hasCode(error, 'ENOSPC')
+      ? errors.internal(`Receiving the backup failed: the disk of ${dirname(path)} is full`, error)
+      : error;
   }
   const allowHostAccess = isTrue(header('allow-host-access'));
   const upload = {

@@ -7,7 +7,7 @@ import { hasCode } from '../../lib/shared/error-code.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 import type { Problem } from '../../api/problem.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
-import { DriverError, driverErrors } from '../../drivers/driver-error.ts';
+import { type DriverError, driverErrors } from '../../drivers/driver-error.ts';
 import { confined, filter } from '../../lib/confined.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';
 import { programDirs, programEnv } from '../../lib/program-env.ts';
@@ -93,19 +93,20 @@ export async function packInto(
     });
   try {
     if (packer === undefined) await within((chunk) => writeWhole(file, chunk));
-    else await through(packer, file, within, signal);
+    else await through(packer, path, file, within, signal);
     // The program's buffered output after the last chunk.
     await check();
     await file.sync();
     await syncDirectory(dirname(path));
   } catch (error) {
-    throw hasCode(error, 'ENOSPC', 'EDQUOT')
-      ? driverErrors.noSpace(`cannot write ${path}: no space is left`, error)
-      : error;
+    throw hasCode(error, 'ENOSPC', 'EDQUOT') ? noSpaceFor(path, error) : error;
   } finally {
     await file.close();
   }
 }
+
+const noSpaceFor = (path: string, cause: unknown): DriverError =>
+  driverErrors.noSpace(`cannot write ${path}: no space is left`, cause);
 
 async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let at = 0; at < chunk.length;) at += (await file.write(chunk, at)).bytesWritten;
@@ -113,6 +114,7 @@ async function writeWhole(file: FileHandle, chunk: Buffer): Promise<void> {
 
 async function through(
   argv: readonly string[],
+  path: string,
   file: FileHandle,
   fill: (write: Write) => Promise<void>,
   signal: AbortSignal,
@@ -139,8 +141,9 @@ async function through(
   const failed = async (): Promise<never> => {
     const code = await ended;
     signal.throwIfAborted();
-    const kind = /No space left on device|Disk quota exceeded/.test(stderr) ? 'NoSpace' : 'Failed';
-    throw new DriverError(kind, `${program} ended with ${code ?? 'a signal'}: ${stderr.trim().slice(0, 500)}`);
+    const failure = new Error(`${program} ended with ${code ?? 'a signal'}: ${stderr.trim().slice(0, 500)}`);
+    if (/No space left on device|Disk quota exceeded/.test(stderr)) throw noSpaceFor(path, failure);
+    throw driverErrors.failed(failure.message);
   };
   try {
     await fill(async (chunk) => {

@@ -189,7 +189,7 @@ export class Pools {
   async room(name: string): Promise<EntryLimits> {
     const { space, inodes } = await this.resources(name);
     const entries = inodes.total === 0 ? maxEntries : Math.min(maxEntries, inodes.total - inodes.used);
-    return { bytes: space.total - space.used, entries };
+    return { bytes: space.total - space.used, entries, in: `pool ${name}` };
   }
 
   async listVolumes(name: string): Promise<readonly VolumeRef[]> {

@@ -88,6 +88,7 @@ function createLook(index: BackupIndex, limits: BackupLimits) {
     get entries() {
       return entriesLeft;
     },
+    ...(limits.in === undefined ? {} : { in: limits.in }),
   };
 
   function close(): void {
@@ -116,7 +117,7 @@ function createLook(index: BackupIndex, limits: BackupLimits) {
       const entry = inSection(member, section);
       if (index.optimized) {
         if (member.kind !== 'file') throw invalid(`${shownName(member.name)} is a ${member.kind}`);
-        if (member.size > bytesLeft) throw noSpace(member.name);
+        if (member.size > bytesLeft) throw noSpace(member.name, limits.in);
         bytesLeft -= member.size;
         return;
       }
@@ -209,5 +210,5 @@ async function textOf(member: TarMember): Promise<string> {
 }
 
 const invalid = (why: string): DriverError => driverErrors.invalid(`cannot accept the backup: ${why}`);
-const noSpace = (name: string): DriverError =>
-  driverErrors.noSpace(`cannot accept the backup: there is no room for ${shownName(name)}`);
+const noSpace = (name: string, where = 'the pool'): DriverError =>
+  driverErrors.noSpace(`cannot accept the backup: there is no room for ${shownName(name)} in ${where}`);
