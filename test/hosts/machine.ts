@@ -143,14 +143,28 @@ export class Machine {
     await within(ready, bootSeconds, `the machine was not up in ${bootSeconds} s`);
   }
 
+  /** A busy qemu makes the socket a while before it listens to it. */
   async #connect(path: string): Promise<void> {
-    await until(() => existsSync(path) || this.#qemu.exitCode !== null || interrupted.aborted, 30_000);
+    await until(
+      async () => (await this.#connected(path)) || this.#qemu.exitCode !== null || interrupted.aborted,
+      30_000,
+    );
     interrupted.throwIfAborted();
     if (this.#qemu.exitCode !== null) throw new Error(`qemu ended with ${this.#qemu.exitCode}`);
+  }
+
+  async #connected(path: string): Promise<boolean> {
+    if (!existsSync(path)) return false;
     const port = createConnection(path).setEncoding('latin1');
+    try {
+      await once(port, 'connect');
+    } catch {
+      return false;
+    }
     port.on('data', (text: string) => this.#read(text));
     port.on('error', () => undefined);
     this.#port = port;
+    return true;
   }
 
   #read(text: string): void {
