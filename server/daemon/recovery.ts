@@ -11,12 +11,25 @@ import type { AddImageDeps } from '../services/images/add-image.ts';
 
 export async function recover(base: Foundation, services: Services): Promise<void> {
   const { records, dirs, log, isDryRun } = base;
-  const { containerEnds, maas, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
-    services;
+  const {
+    clusterMembership,
+    containerEnds,
+    maas,
+    pools,
+    poolWatch,
+    sagas,
+    profiles,
+    projects,
+    networkWatch,
+    imageDeps,
+    running,
+    guests,
+  } = services;
   await containerEnds.attach();
   await poolWatch.mountAll();
   await sagas.recover();
   if (!(await isRecordLost(base, services))) await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
+  await clusterMembership.withdrawLeftTokens();
   await projects.ensureDefault();
   await profiles.ensureDefault();
   await networkWatch.upAll();

@@ -85,6 +85,8 @@ export interface JoinTokenDocument {
   /** SHA-256 of the secret, hexadecimal. */
   readonly secretHash: string;
   readonly expiresAt: string;
+  /** The member whose operation shows and withdraws it; absent in records of older releases. */
+  readonly member?: number;
 }
 
 /** One record per member, named `config`: the member's own server settings. */

@@ -110,7 +110,12 @@ export class ClusterMembership {
     const of = this.#certificate;
     await records.retry((changes) => {
       if (records.members.has(name)) throw errors.exists('cluster member', name);
-      changes.put('joinTokens', name, { v: 1, secretHash: secretHash(secret), expiresAt });
+      changes.put('joinTokens', name, {
+        v: 1,
+        secretHash: secretHash(secret),
+        expiresAt,
+        member: cluster.members.here,
+      });
     });
     return operations.start({
       class: 'token',
@@ -129,6 +134,18 @@ export class ClusterMembership {
       mayCancel: true,
       endsWithDaemon: true,
       run: (_handle, signal) => this.#tokenUsed(name, secretHash(secret), Date.parse(expiresAt), signal),
+    });
+  }
+
+  /** At daemon start: withdraws the tokens that this member made before it was killed. Their operations are gone, so nobody else could. */
+  async withdrawLeftTokens(): Promise<void> {
+    const { records, clock, cluster } = this.#deps;
+    if (!cluster.isOn) return;
+    await records.retry((changes) => {
+      for (const { name, document } of records.joinTokens.list()) {
+        const isLeft = document.member === cluster.members.here || Date.parse(document.expiresAt) <= clock.nowMs();
+        if (isLeft) changes.delete('joinTokens', name);
+      }
     });
   }
 

@@ -92,4 +92,12 @@ describe.skipIf(etcdMissing() !== undefined)('a host that joins through a member
     }
     console.log(`outcomes: ${[...outcomes].join(', ')}`);
   });
+
+  test('gets in with no token that the member had made before it was killed, which no list shows any more', async () => {
+    const token = await joinToken(one, 'two');
+    await member.kill();
+    await member.start();
+    await expect(join(token)).rejects.toThrow('it was used, has expired or was withdrawn');
+    await join(await joinToken(one, 'two'));
+  });
 });
