@@ -188,6 +188,7 @@ api_filtering | http/dialects/lxd-filter.ts | server/http/lxd-dialect.test.ts | 
 instance_project_move | services/containers/move/move.ts | server/services/projects/containers.test.ts | project
 image_source_project | services/images/copy-image.ts | server/services/images/image-projects.test.ts | project
 storage_api_project | services/storage/volumes.ts | server/services/storage/volume-projects.test.ts | a copy from another project brings content
+storage_shifted | services/storage/host-volumes.ts | server/services/storage/volumes.test.ts | security.shifted
 linux_sysctl | drivers/runtime/lxc/config.ts | server/drivers/runtime/lxc-config-keys.test.ts | linux.sysctl
 warnings | services/warnings/warnings.ts | server/services/warnings/warnings.test.ts | acknowledged, made new again and deleted
 `;

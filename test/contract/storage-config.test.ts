@@ -89,3 +89,11 @@ test('volumes of all pools can have a size, also of dir, whose file system decid
   expect(validateVolumeConfig('btrfs', { size: '1GB', 'security.unmapped': 'true' })).toEqual([]);
   expect(paths(validateVolumeConfig('btrfs', { size: 'big' }))).toEqual(['config.size']);
 });
+
+test('a volume is not both shifted and unmapped, unless it was', () => {
+  const both = { 'security.shifted': 'true', 'security.unmapped': 'yes' };
+  expect(validateVolumeConfig('dir', { 'security.shifted': 'true', 'security.unmapped': 'false' })).toEqual([]);
+  expect(paths(validateVolumeConfig('dir', both))).toEqual(['config.security.shifted']);
+  expect(paths(validateVolumeConfig('dir', both, { 'security.shifted': 'true' }))).toEqual(['config.security.shifted']);
+  expect(validateVolumeConfig('dir', both, both)).toEqual([]);
+});

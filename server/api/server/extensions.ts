@@ -46,6 +46,7 @@ const laterExtensions = [
   'image_source_project',
   'storage_api_project',
   'storage_cephfs',
+  'storage_shifted',
   'storage_lvm_vg_force_reuse',
   'storage_rsync_compression',
   'volume_snapshot_scheduling',

@@ -77,7 +77,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     [today, 'live', 'volume.*'],
   ],
   storage_volume: [
-    ['storage_shifted', 'live', 'security.shifted'],
     ['volume_snapshot_scheduling', 'live', 'snapshots.expiry snapshots.pattern snapshots.schedule'],
     ['storage_lvm_stripes', 'recreate', 'lvm.stripes lvm.stripes.size'],
     ['storage_zfs_blocksize', 'recreate', 'zfs.blocksize'],

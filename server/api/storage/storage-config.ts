@@ -220,6 +220,12 @@ export const volumeConfigKeys = {
     default: 'discard',
     changeable: onBlocks,
   }),
+  'security.shifted': key(
+    'bool',
+    every,
+    'Containers with different id maps may use the volume at once. Where the kernel has id-mapped mounts they always may.',
+    { default: 'false', changeable: every },
+  ),
   'security.unmapped': key('bool', every, 'Owners are not shifted when a container uses the volume.', {
     default: 'false',
     changeable: every,

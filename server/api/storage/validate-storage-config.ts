@@ -31,7 +31,12 @@ export function validatePoolConfig(driver: string, config: StorageConfig, old?: 
 
 /** All problems of a volume's config; `driver` is that of its pool. */
 export function validateVolumeConfig(driver: PoolDriver, config: StorageConfig, old?: StorageConfig): Problem[] {
-  return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
+  const problems = validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
+  const isBoth = (one: StorageConfig): boolean =>
+    is.isTrue(one['security.shifted']) && is.isTrue(one['security.unmapped']);
+  if (!isBoth(config) || (old !== undefined && isBoth(old))) return problems;
+  const message = 'excludes security.unmapped: unset one of the two';
+  return [...problems, { path: 'config.security.shifted', message }];
 }
 
 function validateConfig(

@@ -53,6 +53,10 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     const etag = String(shown.headers.etag);
     expect((await daemon.call('PATCH', path, { config: { 'user.b': '2' } }, { 'if-match': etag })).status).toBe(200);
     expect((await daemon.get(path)).config).toEqual({ 'user.a': '1', 'security.unmapped': 'true', 'user.b': '2' });
+    const shifted = await daemon.call('PATCH', path, {
+      config: { 'security.shifted': 'true', 'security.unmapped': '' },
+    });
+    expect([shifted.status, (await daemon.get(path)).config['security.shifted']]).toEqual([200, 'true']);
     await daemon.call('PUT', path, { config: { 'user.c': '3' } });
     expect(await daemon.get(path)).toMatchObject({ config: { 'user.c': '3' }, description: '' });
     expect((await daemon.call('DELETE', path)).status).toBe(200);
