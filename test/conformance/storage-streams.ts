@@ -161,6 +161,10 @@ export function streamTests(world: StorageWorld): void {
     });
 
     test('a container whose root file system is no directory is Invalid, as a volume and as a snapshot', async () => {
+      const leadOut = async ({ path }: Pick<ChangingTree, 'path'>): Promise<void> => {
+        await rmdir(join(path, 'rootfs'));
+        await symlink('/etc', join(path, 'rootfs'));
+      };
       const pool = await madePool();
       for (const name of ['v', 'w']) await make(pool, custom(name), { kind: 'empty' });
       await symlink('/etc', join(world.storage.volumePath(pool, custom('w')), 'rootfs'));
@@ -172,11 +176,17 @@ export function streamTests(world: StorageWorld): void {
         await put(pool, { volume: custom('copy') }, chunks, { kind: 'tar' });
         await world.storage.deleteVolume(pool, custom('copy'));
       }
+      if (world.storage.capabilities.nativeStreams !== undefined) {
+        await make(pool, container('n'), { kind: 'empty' });
+        await leadOut({ path: world.storage.volumePath(pool, container('n')) });
+        const chunks = await chunksOf(pool, { volume: container('n') }, { kind: 'native' });
+        for (const more of [{}, { snapshot: 's' }])
+          expect(await codeOf(put(pool, { volume: container('c'), ...more }, chunks, { kind: 'native' }))).toBe(
+            'Invalid',
+          );
+        await world.storage.deleteVolume(pool, container('n'));
+      }
       await make(pool, container('d'), { kind: 'empty' });
-      const leadOut = async ({ path }: ChangingTree): Promise<void> => {
-        await rmdir(join(path, 'rootfs'));
-        await symlink('/etc', join(path, 'rootfs'));
-      };
       for (const more of [{}, { snapshot: 's' }]) {
         const derived = world.storage.deriveVolume(
           pool,

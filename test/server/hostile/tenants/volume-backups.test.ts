@@ -1,9 +1,10 @@
 // A tenant uploads backups of volumes that it wrote itself, and requests those of others: it gets volumes of its own project, or nothing.
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { volumeBackupByHand, type VolumeByHand } from '../../../support/hostile/backups.ts';
 import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
+import type { TarPiece } from '../../../support/images/hostile.ts';
 
 const suite = useSharedHost('volb');
 const custom = '/1.0/storage-pools/default/volumes/custom';
@@ -38,6 +39,63 @@ test('device nodes are not restored, even if the tenant claims to trust the back
   const files = [{ name: 'backup/volume/mem', flag: '3', change }];
   expect(await upload('nodes', { files })).toBe('');
   expect(readdirSync(volumes('mine%nodes'))).toEqual([]);
+});
+
+describe('a backup is refused, and leaves nothing', () => {
+  const file = (name: string, content = 'evil'): TarPiece => ({ name, content, mode: 0o644 });
+  const link = (name: string, to: string): TarPiece => ({ name, flag: '2', link: to });
+  const hardLink = (name: string, to: string): TarPiece => ({ name, flag: '1', link: to });
+  const outside = (name: string): string => join(suite.outside, name);
+
+  test.each<[string, VolumeByHand, RegExp]>([
+    [
+      'files through a link',
+      { files: [link('backup/volume/l', suite.outside), file('backup/volume/l/evil')] },
+      /passes through the symbolic link/,
+    ],
+    ['a name that climbs', { files: [file('backup/volume/../../../evil')] }, /leads out of the backup/],
+    ['a name that climbs at its end', { files: [file('backup/volume/..')] }, /leads out of the backup/],
+    ['an absolute name', { files: [file(outside('evil'))] }, /is no part of a backup/],
+    [
+      'a link as the volume',
+      { files: [link('backup/volume', suite.outside)] },
+      /must be|is a symbolic link|there twice/,
+    ],
+    ['a hard link out of it', { files: [hardLink('backup/volume/h', outside('target'))] }, /outside of its part/],
+    [
+      'a hard link that climbs',
+      { files: [hardLink('backup/volume/h', 'backup/volume/../../t')] },
+      /outside of the backup/,
+    ],
+    [
+      'a hard link into a snapshot',
+      { snapshots: ['s'], files: [hardLink('backup/volume/h', 'backup/volume-snapshots/s/a')] },
+      /outside of its part/,
+    ],
+    ['a snapshot that is called ..', { snapshots: ['..'] }, /Invalid snapshot name|no part of a backup/],
+    ['a snapshot of others', { snapshots: ['theirs%vol/vsnap'] }, /Invalid snapshot name|has no description/],
+    ['a snapshot twice', { snapshots: ['s', 's'] }, /twice|not together/],
+    ['a snapshot without files', { index: { snapshots: ['s'] } }, /has no description|are missing/],
+    [
+      'a snapshot that the index does not name',
+      { snapshots: ['s'], index: { snapshots: [] } },
+      /not in its list of snapshots/,
+    ],
+    [
+      'a stream of btrfs for a pool of dir',
+      { index: { optimized: true, backend: 'btrfs' } },
+      /form of the storage driver btrfs/,
+    ],
+  ])('%s', async (_what, byHand, message) => {
+    writeFileSync(outside('target'), 'as it was');
+    const there = [readdirSync(volumes()), readdirSync(volumes('../custom-snapshots'))];
+    expect(await upload('hostile', byHand)).toMatch(message);
+    expect([readdirSync(volumes()), readdirSync(volumes('../custom-snapshots'))]).toEqual(there);
+    expect(readdirSync(suite.outside)).toEqual(['target']);
+    expect(readFileSync(outside('target'), 'utf8')).toBe('as it was');
+    expect((await suite.host.tenant('GET', `${custom}/hostile${own}`)).status).toBe(404);
+    expect(await suite.host.others()).toBe(suite.before);
+  });
 });
 
 test('restricted.backups forbids backups of volumes, and limits.disk counts them', async () => {
