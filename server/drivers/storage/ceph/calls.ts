@@ -2,7 +2,7 @@
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { DriverError, driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
-import { codes, commands, linesIn, saysNotFound, type Cluster } from './commands.ts';
+import { codes, commands, linesIn, saysNotFound, type Cluster, type ImageForm } from './commands.ts';
 
 const longMs = 600_000;
 
@@ -13,6 +13,11 @@ export const clusterOf = ({ config }: Pick<PoolSpec, 'config'>): Cluster => ({
 
 export const osdPoolOf = ({ name, config }: Pick<PoolSpec, 'name' | 'config'>): string =>
   config['ceph.osd.pool_name'] || name;
+
+export function formOf({ config }: PoolSpec): Omit<ImageForm, 'bytes'> {
+  const features = (config['ceph.rbd.features'] || 'layering').split(',').map((each) => each.trim());
+  return { features, dataPool: config['ceph.osd.data_pool_name'] || undefined };
+}
 
 const errors: Readonly<Record<number, readonly [DriverError['code'], string]>> = {
   [codes.notFound]: ['NotFound', ': it is not there'],

@@ -168,14 +168,21 @@ export function snapshotsOf({ images, snapshots }: Images, image: string) {
   return snapshots.filter((each) => imageOf(each) === image).map((name) => ({ name, hasClones: parents.has(name) }));
 }
 
+export const isDeleted = (image: string): boolean => image.startsWith(deletedPrefix);
+
+/** Whether an earlier removal did not end. */
+export function hasLeft(all: Images): boolean {
+  const { snapshots, images } = leftIn(all);
+  return all.closed.length + snapshots.length + images.length > 0;
+}
+
 /** Finds what can go: snapshots of copies without clones, all snapshots of deleted volumes, and deleted volumes without snapshots. */
 export function leftIn(all: Images): { readonly snapshots: readonly string[]; readonly images: readonly string[] } {
   const parents = new Set(all.images.map(({ parent }) => parent));
-  const isDead = (name: string): boolean => name.startsWith(deletedPrefix);
   return {
     snapshots: all.snapshots.filter(
-      (each) => !parents.has(each) && (ofCopy.test(each) || (isDead(each) && each.endsWith(`@${sealed}`))),
+      (each) => !parents.has(each) && (ofCopy.test(each) || (isDeleted(each) && each.endsWith(`@${sealed}`))),
     ),
-    images: all.images.flatMap(({ name }) => (isDead(name) && snapshotsOf(all, name).length === 0 ? [name] : [])),
+    images: all.images.flatMap(({ name }) => (isDeleted(name) && snapshotsOf(all, name).length === 0 ? [name] : [])),
   };
 }

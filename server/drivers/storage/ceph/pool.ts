@@ -238,6 +238,12 @@ export async function deleteCephPool({ root, store, trees }: Parts, pool: PoolSp
     await refuseVolumes(store, pool, `pool ${pool.name} still has`);
     await trees.unmountAll(pool);
     for (const { id } of await store.list(pool)) await store.remove(pool, id);
+    // Else they would stay for ever, and an OSD pool with them.
+    const kept = await store.sweep(pool);
+    if (kept.length > 0)
+      throw driverErrors.inUse(
+        `pool ${pool.name} cannot be deleted yet: a client of the cluster has images of its deleted volumes open (${kept.join(', ')}); one that has died is forgotten within a minute`,
+      );
     await drop(pool);
   }
   await removePlace(trees.root(pool));

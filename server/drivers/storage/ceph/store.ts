@@ -1,40 +1,26 @@
 // Volumes as images of RBD in an OSD pool. A copy, and a snapshot, is a clone; what has clones is kept aside when it is deleted.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { exec, ExecError } from '../../../lib/exec.ts';
+import { ExecError } from '../../../lib/exec.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError, driverErrors } from '../../driver-error.ts';
 import { commands as fileSystemCommands } from '../blocks/commands.ts';
 import type { BlockStore, BlockVolume } from '../blocks/store.ts';
 import type { PoolSpec } from '../driver.ts';
-import { recordsFolder, volumeFolder } from '../layout.ts';
+import { volumeFolder } from '../layout.ts';
 import { patiently } from '../mounted/mounts.ts';
 import { isWritten } from '../mounted/trees.ts';
-import { clusterOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
-import {
-  imageOf,
-  codes,
-  commands,
-  leftIn,
-  sealed,
-  snapshotsOf,
-  watchersIn,
-  type Image,
-  type ImageForm,
-} from './commands.ts';
+import { clusterOf, formOf, mark, marksOf, osdPoolOf, runCeph, unless, unmark } from './calls.ts';
+import { codes, commands, hasLeft, imageOf, isDeleted, leftIn, sealed, snapshotsOf, type Image } from './commands.ts';
 import type { RbdDevices } from './devices.ts';
 import { imagesOf, isBegun, readImage } from './list-images.ts';
+import { idMark, idsIn, marked } from './named.ts';
 import { deletedPrefix, idOf, imageName, needsMark } from './names.ts';
+import { waitUntilFree } from './watchers.ts';
 
 /** The kernel takes chains of 16 clones. */
 const longestChain = 12;
-/** A client that has died is forgotten after 30 s. */
-const patienceMs = 40_000;
-const [idMark, resizingMark] = ['id:', 'resizing:'];
-
-const idsIn = (marks: readonly string[]): readonly string[] =>
-  marks.flatMap((each) => (each.startsWith(idMark) ? [each.slice(idMark.length)] : []));
+const resizingMark = 'resizing:';
 
 /** A volume that never changes after its creation has one snapshot; all copies are clones of it. */
 const isSealed = (id: string): boolean => isOfImage(id) || /^[a-z]+-snapshots\//.test(id);
@@ -77,25 +63,33 @@ export class CephStore implements BlockStore {
     return image && { id, bytes: image.bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
   }
   async create(pool: PoolSpec, id: string, bytes: number): Promise<void> {
-    if (needsMark(id)) await mark(pool, `${idMark}${id}`);
     const form = { ...formOf(pool), bytes: this.rounded(pool, bytes) };
-    const image = `${osdPoolOf(pool)}/${imageName(id)}`;
-    await runCeph(commands.make(clusterOf(pool), image, form), `cannot make an image of ${form.bytes} bytes`);
+    const make = commands.make(clusterOf(pool), `${osdPoolOf(pool)}/${imageName(id)}`, form);
+    await marked(pool, id, () => runCeph(make, `cannot make an image of ${form.bytes} bytes`));
   }
 
   async clone(pool: PoolSpec, from: string, to: string, mountedAt?: string): Promise<void> {
-    if (needsMark(to)) await mark(pool, `${idMark}${to}`);
+    await marked(pool, to, () => this.#clone(pool, from, to, mountedAt));
+  }
+
+  async #clone(pool: PoolSpec, from: string, to: string, mountedAt: string | undefined): Promise<void> {
     const source = `${osdPoolOf(pool)}/${imageName(from)}`;
     const snapshot = `${source}@${isSealed(from) ? sealed : randomUUID()}`;
+    const make = (): Promise<string> => this.#cloneTo(pool, snapshot, to);
     this.#cloned.add(snapshot);
     try {
       if (!isSealed(from)) await this.#snapshot(pool, snapshot, mountedAt);
-      else if ((await unless(['NotFound'], this.#cloneTo(pool, snapshot, to))) !== undefined) return;
+      // Without the snapshot, or its protection, which a first clone makes, nothing is made.
+      else if ((await unless(['NotFound', 'Failed'], make())) !== undefined) return this.#shorten(pool, from, to);
       else await unless(['Exists'], this.#snapshot(pool, snapshot, undefined));
-      await this.#cloneTo(pool, snapshot, to);
+      const protect = commands.protect(clusterOf(pool), snapshot);
+      // Protected already: busy.
+      await unless(['InUse'], runCeph(protect, `cannot clone ${snapshot}`));
+      await make();
     } finally {
       this.#cloned.delete(snapshot);
     }
+    await this.#shorten(pool, from, to);
   }
 
   async #snapshot(pool: PoolSpec, snapshot: string, mountedAt: string | undefined): Promise<string> {
@@ -104,21 +98,25 @@ export class CephStore implements BlockStore {
     return runCeph(mountedAt === undefined ? command : fileSystemCommands.atRest(mountedAt, command), what);
   }
 
-  async #cloneTo(pool: PoolSpec, snapshot: string, to: string): Promise<string> {
-    const [cluster, what] = [clusterOf(pool), `cannot clone ${snapshot}`];
+  #cloneTo(pool: PoolSpec, snapshot: string, to: string): Promise<string> {
     const image = `${osdPoolOf(pool)}/${imageName(to)}`;
-    // Protected already: busy.
-    await unless(['InUse'], runCeph(commands.protect(cluster, snapshot), what));
-    await runCeph(commands.clone(cluster, snapshot, image, formOf(pool)), what);
-    if (await this.#isLongChain(pool, imageName(to))) await runCeph(commands.flatten(cluster, image), what);
-    return image;
+    return runCeph(commands.clone(clusterOf(pool), snapshot, image, formOf(pool)), `cannot clone ${snapshot}`);
   }
 
-  async #isLongChain(pool: PoolSpec, name: string): Promise<boolean> {
-    let parent = await readImage(pool, name);
-    for (let links = 0; parent?.parent !== undefined; links += 1) {
+  /** Makes a clone at the end of a long chain a whole image. */
+  async #shorten(pool: PoolSpec, from: string, to: string): Promise<void> {
+    // An unpacked image is no clone.
+    if (isOfImage(from) || !(await this.#isLongChain(pool, imageName(from)))) return;
+    const image = `${osdPoolOf(pool)}/${imageName(to)}`;
+    await runCeph(commands.flatten(clusterOf(pool), image), `cannot make ${image} whole`);
+  }
+
+  /** Whether a clone of the image has too many images before it. */
+  async #isLongChain(pool: PoolSpec, origin: string): Promise<boolean> {
+    let image = await readImage(pool, origin);
+    for (let links = 1; image?.parent !== undefined; links += 1) {
       if (links >= longestChain) return true;
-      parent = await readImage(pool, imageOf(parent.parent));
+      image = await readImage(pool, imageOf(image.parent));
     }
     return false;
   }
@@ -137,28 +135,38 @@ export class CephStore implements BlockStore {
     const name = imageName(id);
     const all = await imagesOf(pool);
     const found = all.images.find((image) => image.name === name);
-    if (found === undefined && !all.closed.includes(name)) return;
-    if (snapshotsOf(all, name).length > 0) await this.#bury(pool, name);
-    else await this.#drop(pool, name, found?.bytes ?? 0);
+    const isKept = found !== undefined && snapshotsOf(all, name).length > 0;
+    if (found !== undefined) {
+      const grave = await this.#bury(pool, found);
+      if (!isKept) await this.#drop(pool, grave);
+    } else if (all.closed.includes(name)) {
+      // A removal of an earlier release that was killed.
+      await unless(['NotFound'], call(pool, 'remove', name, `cannot delete the image ${name}`));
+    }
+    // Also of a removal that failed after its first step.
     if (needsMark(id)) await unmark(pool, `${idMark}${id}`);
-    await this.sweep(pool);
+    // An image that was no clone leaves nothing that is of no use now.
+    if (isKept || found?.parent !== undefined || hasLeft(all)) await this.sweep(pool);
   }
 
-  /** Keeps only what its clones need. */
-  async #bury(pool: PoolSpec, name: string): Promise<void> {
-    const cluster = clusterOf(pool);
-    const grave = `${osdPoolOf(pool)}/${deletedPrefix}${randomUUID()}`;
+  /**
+   * The rename is the atomic step. Emptied then, but for what its clones need: while an image is removed, which takes long for one with data,
+   * the images of the pool cannot be listed at once.
+   */
+  async #bury(pool: PoolSpec, { name, bytes }: Image): Promise<string> {
+    const [cluster, osdPool] = [clusterOf(pool), osdPoolOf(pool)];
+    const grave = `${deletedPrefix}${randomUUID()}`;
     const what = `cannot delete the image ${name}`;
-    await runCeph(commands.rename(cluster, `${osdPoolOf(pool)}/${name}`, grave), what);
-    await runCeph(commands.resize(cluster, grave, 0), what);
-  }
-
-  /** Emptied first: while an image is removed, which takes long for one with data, the images of the pool cannot be listed at once. */
-  async #drop(pool: PoolSpec, name: string, bytes: number): Promise<void> {
-    const what = `cannot delete the image ${name}`;
-    const emptied = commands.resize(clusterOf(pool), `${osdPoolOf(pool)}/${name}`, 0);
+    await runCeph(commands.rename(cluster, `${osdPool}/${name}`, `${osdPool}/${grave}`), what);
+    const emptied = commands.resize(cluster, `${osdPool}/${grave}`, 0);
     if (bytes > 0) await unless(['NotFound'], runCeph(emptied, what));
-    await unless(['NotFound'], call(pool, 'remove', name, what));
+    return grave;
+  }
+
+  /** False while a client has it open: one that has died is forgotten after a while, and a later sweep removes it. */
+  async #drop(pool: PoolSpec, name: string): Promise<boolean> {
+    const removed = call(pool, 'remove', name, `cannot delete the image ${name}`);
+    return (await unless(['NotFound'], removed).catch(ofOthers)) !== false;
   }
 
   /** Removes what killed removals have left, unless a client still has it open. */
@@ -166,14 +174,17 @@ export class CephStore implements BlockStore {
     if (closed.length === 0) return;
     const ids = idsIn(await marksOf(pool));
     for (const name of closed)
-      if ((name.startsWith(deletedPrefix) || idOf(name, ids) !== undefined) && !(await isBegun(pool, name)))
-        await unless(['NotFound', 'InUse'], call(pool, 'remove', name, `cannot delete the image ${name}`));
+      if ((isDeleted(name) || idOf(name, ids) !== undefined) && !(await isBegun(pool, name)))
+        await this.#drop(pool, name);
   }
 
-  /** Removes deleted volumes without clones, repeatedly: a removed one may have been the last clone of another. */
-  async sweep(pool: PoolSpec): Promise<void> {
+  /**
+   * Removes deleted volumes without clones, repeatedly: a removed one may have been the last clone of another. Resolves to the images
+   * that clients have open still.
+   */
+  async sweep(pool: PoolSpec): Promise<readonly string[]> {
     const osdPool = osdPoolOf(pool);
-    await this.#sweeping.run(osdPool, async () => {
+    return this.#sweeping.run(osdPool, async () => {
       for (;;) {
         const all = await imagesOf(pool);
         await this.#endRemovals(pool, all.closed);
@@ -181,8 +192,8 @@ export class CephStore implements BlockStore {
         const snapshots = left.snapshots.filter((each) => !this.#cloned.has(`${osdPool}/${each}`));
         let gone = 0;
         for (const snapshot of snapshots) if (await this.#dropSnapshot(pool, snapshot)) gone += 1;
-        for (const image of left.images) await this.#drop(pool, image, 0);
-        if (gone + left.images.length === 0) return;
+        for (const image of left.images) if (await this.#drop(pool, image)) gone += 1;
+        if (gone === 0) return [...left.images, ...all.closed.filter(isDeleted)];
       }
     });
   }
@@ -273,27 +284,4 @@ function ofOthers(error: unknown): false {
 function asVolume({ name, bytes }: Image, marks: readonly string[]): BlockVolume | undefined {
   const id = idOf(name, idsIn(marks));
   return id === undefined ? undefined : { id, bytes, isResizing: marks.includes(`${resizingMark}${id}`) };
-}
-
-function formOf({ config }: PoolSpec): Omit<ImageForm, 'bytes'> {
-  const features = (config['ceph.rbd.features'] || 'layering').split(',').map((each) => each.trim());
-  return { features, dataPool: config['ceph.osd.data_pool_name'] || undefined };
-}
-
-/** A writing client watches the image. Two clients that mount it at once would corrupt the file system. */
-async function waitUntilFree(pool: PoolSpec, id: string): Promise<void> {
-  const image = `${osdPoolOf(pool)}/${imageName(id)}`;
-  const until = Date.now() + patienceMs;
-  for (;;) {
-    const { stdout } = await exec(commands.watchers(clusterOf(pool), image));
-    const [other] = watchersIn(stdout);
-    if (other === undefined) return;
-    if (Date.now() > until) {
-      const what = id === recordsFolder ? `pool ${pool.name}` : `volume ${id} of pool ${pool.name}`;
-      throw driverErrors.inUse(
-        `${what} is in use at another host: the client ${other} has the image ${image} open; stop it there first`,
-      );
-    }
-    await sleep(1_000);
-  }
 }
