@@ -13,6 +13,7 @@ import {
 import type { Json } from '../../core/documents/document.ts';
 import {
   conflictMarkers,
+  duplicateKey,
   foreignTag,
   isStackOverflow,
   parserProblem,
@@ -60,7 +61,7 @@ export function parseYaml(text: string): ParsedText {
     for (const document of parseEach(text)) {
       if (document.errors.some(isStackOverflow)) return { documents: [], problems: [tooDeep(text, limits.depth)] };
       problems.push(...distinct(firstOfEach(document.errors).map((error) => parserProblem(error, document, text))));
-      const value = document.errors.length > 0 ? null : readDocument(document, problems);
+      const value = document.errors.length > 0 ? null : readDocument(document, text, problems);
       if (value !== null) documents.push(placedBy(places, value, offsetOf(document)));
     }
   } catch {
@@ -71,8 +72,9 @@ export function parseYaml(text: string): ParsedText {
 
 /** Each document is dropped once its values are read: its tree takes many times the room of its text. */
 function* parseEach(text: string): Generator<YamlDocument.Parsed> {
-  // Scalars are kept as written; the value is read from their source.
-  yield* new Composer({ prettyErrors: false, logLevel: 'silent', intAsBigInt: false }).compose(
+  // Scalars are kept as written; the value is read from their source. The composer would compare each key with all before it, which takes
+  // hours for hundreds of thousands: the reader finds those that are written twice.
+  yield* new Composer({ prettyErrors: false, logLevel: 'silent', intAsBigInt: false, uniqueKeys: false }).compose(
     new Parser().parse(text),
   );
 }
@@ -112,16 +114,19 @@ const distinct = (problems: readonly TextProblem[]): readonly TextProblem[] =>
   );
 
 /** Null when it is empty or has problems. */
-function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): Json {
+function readDocument(document: YamlDocument.Parsed, text: string, problems: TextProblem[]): Json {
   const reader = new ValueReader(document);
   const value = reader.read(document.contents, 0);
-  problems.push(...reader.problems);
-  return reader.problems.length > 0 ? null : value;
+  const found = [...reader.problems, ...[...reader.duplicates].map((offset) => duplicateKey(offset, text))];
+  problems.push(...found);
+  return found.length > 0 ? null : value;
 }
 
 /** Follows aliases and merge keys with a budget, so that a few lines cannot become gigabytes. */
 class ValueReader {
   readonly problems: TextProblem[] = [];
+  /** The offsets of keys that their map has before; aliases lead to a map several times. */
+  readonly duplicates = new Set<number>();
   readonly #document: YamlDocument.Parsed;
   #values = 0;
   #aliased = 0;
@@ -166,6 +171,7 @@ class ValueReader {
   #readMap(items: readonly Pair[], depth: number, texts: number | undefined): Json {
     const out: Record<string, Json> = {};
     const own = new Set<string>();
+    const seen = new Set<string>();
     for (const { key, value } of items) {
       const name = keyText(key);
       if (name === undefined) {
@@ -176,6 +182,8 @@ class ValueReader {
         this.#fail(key, 'unknown-key', '__proto__ is no key of anything');
         continue;
       }
+      if (seen.has(name)) this.duplicates.add((key as Node).range?.[0] ?? 0);
+      seen.add(name);
       const read = this.read(value, depth + 1, below(texts, name));
       if (name === '<<') this.#merge(out, own, read, value);
       else {

@@ -206,6 +206,9 @@ function textProblem(error: ParserError, text: string): TextProblem {
   };
 }
 
+export const duplicateKey = (offset: number, text: string): TextProblem =>
+  textProblem({ code: 'DUPLICATE_KEY', message: '', pos: [offset, offset + 1] }, text);
+
 const lineAt = (text: string, offset: number): string => {
   const start = text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
