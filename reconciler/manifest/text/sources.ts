@@ -156,7 +156,9 @@ async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<D
       ? await missing(path)
       : error.code === 'EACCES'
         ? 'may not be read'
-        : error.message;
+        : error.code === 'ENOTDIR'
+          ? 'does not exist: a part of its path is a file'
+          : error.message;
   return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
 }
 

@@ -253,13 +253,14 @@ describe('files', () => {
     put('web.yaml', 'kind: profile\nname: b\n');
     mkdirSync(join(folder, 'empty'));
     symlinkSync('gone.yaml', join(folder, 'link.yaml'));
-    const paths = ['bad.yaml', 'wbe.yaml', 'empty', 'link.yaml'].map((name) => join(folder, name));
+    const paths = ['bad.yaml', 'wbe.yaml', 'web.yaml/x', 'empty', 'link.yaml'].map((name) => join(folder, name));
     const messages = (await loadManifests({ paths })).diagnostics.map((one) => one.message.replaceAll(folder, '.'));
     expect(messages.sort()).toEqual([
       './bad.yaml is not UTF-8 text (see line 1): save it in this encoding',
       './empty holds no *.yaml, *.yml or *.tf.json file; gantry export writes manifests of what a server has',
       './link.yaml is a link to gone.yaml, which does not exist',
       './wbe.yaml does not exist (did you mean web.yaml?)',
+      './web.yaml/x does not exist: a part of its path is a file',
     ]);
   });
 
