@@ -78,6 +78,16 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
   expect(await daemon.get('/1.0/containers')).toEqual([]);
 });
 
+test('init names the next commands with the folder of an embedded daemon', async () => {
+  const made = await gantry(['init', folder('lone'), '--image', 'busybox', '--embedded', folder('lab')], {
+    typed: 'first\nno\n',
+  });
+  expect([made.code, made.stderr]).toEqual([
+    0,
+    expect.stringContaining(`Next: gantry apply ${folder('lone')} --embedded ${folder('lab')}\n`),
+  ]);
+});
+
 test('init in a folder with manifests applies none of them', async () => {
   mkdirSync(folder('four'));
   writeFileSync(join(folder('four'), 'other.yml'), 'kind: profile\nname: other\n');

@@ -36,14 +36,18 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
   }
   const network = isNow ? await freeNetwork(context) : 'gantry0';
   await writeNew(context, directory, firstContainer({ image: document, alias, name, network }));
+  const { embedded } = context.options;
+  const there = embedded === undefined ? '' : ` --embedded ${embedded}`;
   if (!isNow) {
-    context.note(`Next: gantry apply ${directory}`);
+    context.note(`Next: gantry apply ${directory}${there}`);
     return exitCodes.ok;
   }
   const { apply } = await import('../applying/apply.ts');
   const code = await apply({ ...context, options: { ...context.options, autoApprove: true } }, [directory]);
   if (code === exitCodes.ok)
-    context.note(`Next: gantry shell ${name}; change ${directory}/stack.yaml and run gantry apply ${directory}`);
+    context.note(
+      `Next: gantry shell ${name}${there}; change ${directory}/stack.yaml and run gantry apply ${directory}${there}`,
+    );
   return code;
 }
 
