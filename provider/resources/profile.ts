@@ -85,7 +85,7 @@ export const profile = gantryResource({
   },
   async plan({ prior, planned, replace, client, add }) {
     for (const found of rawLxcFailures(planned.config, prior?.config ?? null, client)) add(found);
-    const nics = { devices: planned.devices as Value, prior: prior?.devices ?? null, runs: false, pathOf: inDevices };
+    const nics = { devices: planned.devices as Value, prior: prior?.devices ?? null, pathOf: inDevices };
     for (const found of await strayAddresses(client, nics)) add(found);
     // `default` is never created, deleted or renamed.
     if (prior !== null && planned.name !== prior.name && [prior.name, planned.name].some((name) => name === permanent))

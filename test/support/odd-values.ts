@@ -73,6 +73,7 @@ const parts: Readonly<Record<string, string>> = {
   'environment.*': 'environment.ODD',
   'limits.hugepages.*': 'limits.hugepages.2MB',
   'limits.kernel.*': 'limits.kernel.nofile',
+  'linux.sysctl.*': 'linux.sysctl.net.ipv4.ip_forward',
   'user.*': 'user.odd',
 };
 
@@ -136,5 +137,17 @@ export const oddDevices = (): readonly (OddValue & { readonly device: string })[
     });
   });
 
-/** They require certain other properties. */
-const needsMore = new Set(['network', 'nictype', 'pool', 'size', 'vlan', 'uid', 'gid', 'mode', 'limits.max', 'source']);
+/** They require certain other properties, or an address of the network. */
+const needsMore = new Set([
+  'ipv4.address',
+  'network',
+  'nictype',
+  'pool',
+  'size',
+  'vlan',
+  'uid',
+  'gid',
+  'mode',
+  'limits.max',
+  'source',
+]);

@@ -95,11 +95,9 @@ export const containerDevice = gantryResource({
   },
 });
 
-/** Assumes that the container does not run, which is not known here. */
 const nicOf = ({ name, type, properties }: ValueMap, prior: State | null): PlannedNics => ({
   devices: typeof name === 'string' && isMap(properties) ? { [name]: { ...properties, type: type ?? null } } : {},
   prior: prior === null ? null : { [prior.name]: prior.properties ?? {} },
-  runs: false,
   pathOf: (_device, key) => at('properties', { key }),
 });
 

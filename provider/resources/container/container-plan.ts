@@ -23,7 +23,7 @@ export async function planContainer(hook: Hook): Promise<void> {
   const { prior, planned, config, differs } = hook;
   for (const found of rawLxcFailures(planned.config, prior?.config ?? null, hook.client)) hook.add(found);
   const nics = { devices: planned.devices as Value, prior: prior?.devices ?? null, pathOf: inDevices };
-  for (const found of await strayAddresses(hook.client, { ...nics, runs: planned.running !== false })) hook.add(found);
+  for (const found of await strayAddresses(hook.client, nics)) hook.add(found);
   await planFiles(hook);
   const moves = await planTarget(hook);
   if (config.source !== null)

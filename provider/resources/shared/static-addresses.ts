@@ -32,8 +32,6 @@ export interface PlannedNics {
   /** The planned devices; unknown properties are ignored. */
   readonly devices: Value;
   readonly prior: TextMaps | null;
-  /** Whether the container will run, in which case gantryd refuses the address. */
-  readonly runs: boolean;
   readonly pathOf: (device: string, key: string) => Path;
 }
 
@@ -69,7 +67,7 @@ async function judge(
   const subnet = parseCidr(address ?? '');
   const why = subnet === undefined ? undefined : addressProblem(ip, network, subnet);
   if (why === undefined) return [];
-  const isRefused = planned !== undefined && nics.runs && isGantry(link);
+  const isRefused = planned !== undefined && isGantry(link);
   const remedy = 'Change the address, or that of the network.';
   const detail = isRefused
     ? remedy

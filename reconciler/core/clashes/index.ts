@@ -11,7 +11,7 @@ import { containerClashes } from './containers.ts';
 import { declaredContainers, expectedContainers, type ExpectedContainer } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
 import { sharedPaths } from './shared-paths.ts';
-import { strayAddresses, uselessAddresses } from './static-addresses.ts';
+import { uselessAddresses } from './static-addresses.ts';
 import { rawLxcProblems } from '../../../server/api/container/raw-lxc.ts';
 
 /** Resources that two objects claim and only one can have. With an empty world: from the documents alone. */
@@ -22,7 +22,6 @@ export function clashes(objects: readonly Document[], observed: Observed): reado
     ...containerClashes(containers),
     ...sharedPaths(containers, observed),
     ...lostRoots(containers, observed),
-    ...strayAddresses(containers, objects, observed),
     ...uselessAddresses(containers, objects, observed),
     ...refusedValues(objects, observed),
   ];

@@ -117,9 +117,11 @@ resource "gantry_snapshot" "s" {
   name      = "before"
 }
 resource "gantry_container" "whole" {
-  name    = "whole"
-  running = false
-  source  = { type = "copy", source = gantry_container.a.name }
+  name       = "whole"
+  running    = false
+  source     = { type = "copy", source = gantry_container.a.name }
+  # While LXD copies the container, it cannot snapshot it.
+  depends_on = [gantry_snapshot.s]
 }
 resource "gantry_container" "b" {
   name    = "b"

@@ -229,28 +229,36 @@ describe('references', () => {
     const lan = document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/24', 'ipv6.address': 'none' } });
     const container = (address: string, more: object = {}) =>
       document('container', 'c', { source: { type: 'none' }, devices: nic(address) }, more);
-    const told = (documents: readonly Document[], isGantry: boolean, observed = host) =>
-      plan(documents, { ...observed, server: { extensions: [], isGantry } }).diagnostics.map(
-        ({ code, severity, path, message }) => `${severity} ${code} ${path ?? ''}: ${message}`,
+    const told = (documents: readonly Document[], observed = host) =>
+      plan(documents, observed).diagnostics.map(
+        ({ code, severity, address, path, message }) =>
+          `${severity} ${code} ${address ?? ''} ${path ?? ''}: ${message}`,
       );
-    const outside = 'address-outside devices.eth0.ipv4.address: container/c cannot have the address 10.2.0.5:';
-    expect(told([lan, container('10.1.0.5')], true)).toEqual([]);
-    expect(told([lan, container('10.2.0.5')], true)).toEqual([
-      `error ${outside} it is not in the subnet of the network lan0 (10.1.0.1/24)`,
-    ]);
-    expect(told([lan, container('10.2.0.5')], false)[0]).toContain(`warning ${outside}`);
-    expect(told([lan, container('10.2.0.5', { state: 'stopped' })], true)[0]).toContain(`warning ${outside}`);
-    expect(told([lan, container('10.1.0.1')], true)[0]).toContain('it is the address of the network lan0');
+    const outside = (owner: string): string =>
+      `static-address ${owner} devices.eth0.ipv4.address: ${owner} cannot have the address 10.2.0.5:`;
+    const why = 'it is not in the subnet of the network lan0 (10.1.0.1/24)';
+    expect(told([lan, container('10.1.0.5')])).toEqual([]);
+    expect(told([lan, container('10.2.0.5')])).toEqual([`error ${outside('container/c')} ${why}`]);
+    expect(told([lan, container('10.2.0.5', { state: 'stopped' })])).toHaveLength(1);
+    expect(told([lan, container('10.1.0.1')])[0]).toContain('it is the address of the network lan0');
     const profiled = [
       lan,
       document('profile', 'fixed', { devices: nic('10.2.0.5') }),
       document('container', 'c', { source: { type: 'none' }, profiles: ['default', 'fixed'] }),
     ];
-    expect(told(profiled, true)[0]).toContain(`error ${outside}`);
-    // The server has not picked the subnet yet.
-    expect(told([document('network', 'lan0', {}), container('10.2.0.5')], true)).toEqual([]);
+    expect(told(profiled)).toEqual([`error ${outside('profile/fixed')} ${why}`]);
+    // The server has not picked the subnet yet, or has, though the document says auto.
+    const auto = document('network', 'lan0', { config: { 'ipv4.address': 'auto' } });
+    expect(told([auto, container('10.2.0.5')])).toEqual([]);
+    const picked = liveNetwork('lan0', { config: { 'ipv4.address': '10.1.0.1/24' } });
+    const withLan = { ...host, networks: world({ networks: [picked] }).networks };
+    expect(told([auto, container('10.2.0.5')], withLan)).toEqual([`error ${outside('container/c')} ${why}`]);
+    const without = liveNetwork('lan0', { config: { 'ipv4.address': 'none' } });
+    expect(told([auto, container('10.2.0.5')], { ...host, networks: world({ networks: [without] }).networks })).toEqual(
+      [],
+    );
     const live = liveContainer('c', { devices: nic('10.2.0.5') });
-    expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
+    expect(told([lan, container('10.2.0.5')], withContainers(live))[0]).toContain(`warning ${outside('container/c')}`);
   });
 
   test('a plan finds new static addresses that their network will not give out, in containers and in profiles', () => {

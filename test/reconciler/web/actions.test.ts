@@ -312,7 +312,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByText('web1 is stopped.').waitFor();
       await dialog(page).waitFor({ state: 'detached' });
-      expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Start web1');
+      await page.waitForFunction('document.activeElement.ariaLabel === "Start web1"');
       await page.getByRole('link', { name: 'web1', exact: true }).click();
       await button(page, 'Take a snapshot').click();
       await page.getByLabel('Name (empty: the host gives one)').fill('noon');

@@ -67,7 +67,7 @@ export class PageHarness {
       if (message.type() === 'error' && !/Failed to load resource|ERR_|WebSocket/.test(message.text()))
         complaints.push(message.text());
     });
-    await page.goto(server.url + place);
+    await goTo(page, server.url + place);
     return { page, complaints, close: () => context.close() };
   }
 
@@ -80,6 +80,17 @@ export class PageHarness {
     };
     return { ...visit, server, close };
   }
+}
+
+/** Chromium gives up a request when an interface of the host comes or goes, as those of other tests do. */
+async function goTo(page: Page, url: string): Promise<void> {
+  for (;;)
+    try {
+      await page.goto(url);
+      return;
+    } catch (error) {
+      if (!String(error).includes('ERR_NETWORK_CHANGED')) throw error;
+    }
 }
 
 /** Resolves when all animations have ended, except endless spinners and elements that were removed. Those of what has just changed begin with the next frame. */

@@ -1,6 +1,6 @@
 // Properties of devices that came with LXD, over the real daemon: rules on the simulation, mounts and routes on real containers.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,7 +71,9 @@ describe.each([
     test('disk required: false starts without a missing source, which a later change plugs in', async () => {
       const source = join(work, 'share');
       const disk = { type: 'disk', source, path: '/mnt/share' };
+      mkdirSync(source);
       await patched({ share: disk });
+      rmdirSync(source);
       expect(await state('start')).toMatch(/share.*does not exist on the host/);
       await patched({ share: { ...disk, required: 'false' } });
       expect(await state('start')).toBe('');
