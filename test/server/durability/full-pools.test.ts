@@ -25,7 +25,8 @@ const noBtrfs = noLoops ?? (await btrfsMissing());
 
 const bundle = bundleDaemon();
 const mebi = 1_048_576;
-const octets = { 'content-type': 'application/octet-stream' };
+/** A refusal comes before the body is sent: else the connection would break amid it, and the answer would be lost. */
+const octets = { 'content-type': 'application/octet-stream', expect: '100-continue' };
 type Request = readonly [
   method: string,
   path: string,
