@@ -13,7 +13,7 @@ export default class RetryReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     if (test.diagnostic()?.flaky !== true) return;
     const file = relative(process.cwd(), test.module.moduleId);
-    const errors = (test.result().errors ?? []).map(({ message }) => `\n    ${message.split('\n', 1).join('')}`);
+    const errors = (test.result().errors ?? []).map(({ message }) => `\n${firstLines(message)}`);
     this.#retried.push(`  ${file} > ${test.fullName}${errors.join('')}`);
   }
 
@@ -25,3 +25,11 @@ export default class RetryReporter implements Reporter {
     process.stdout.write(`\n${rule}\n${title}\n${this.#retried.join('\n')}\n${rule}\n`);
   }
 }
+
+/** Programs say their name first and what failed later. */
+const firstLines = (message: string): string =>
+  message
+    .split('\n')
+    .slice(0, 4)
+    .map((line) => `    ${line}`)
+    .join('\n');
