@@ -153,8 +153,8 @@ export function cephPools(): void {
         removal.kill('SIGKILL');
         await over;
       }
-      expect(images()).toEqual(expect.arrayContaining(['custom:huge', 'foreign']));
-      // The cluster forgets a killed client after 30 s.
+      expect(images()).toContain('foreign');
+      // The cluster forgets a killed client after 30 s, which may be over by now.
       await until(async () => {
         await make(custom('later'));
         await fixture.storage.deleteVolume(pool, custom('later'));
