@@ -21,7 +21,8 @@ import { buildApp, type HttpLog } from './app.ts';
 import { ControllerMetrics } from './metrics.ts';
 import { routesOf } from './routes.ts';
 import { securityHeaders } from './security-headers.ts';
-import { joinAddress, splitAddress, type HttpSettings, type TlsFiles } from './settings.ts';
+import { joinHostPort } from '../../../server/lib/shared/net/host-port.ts';
+import { splitAddress, type HttpSettings, type TlsFiles } from './settings.ts';
 import { PageFiles } from './static-files.ts';
 import { Consoles } from './streams/console.ts';
 import { EventStream } from './streams/event-stream.ts';
@@ -105,7 +106,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
     // Last: node answers no request that arrives before somebody handles it.
     await once(server.listen(port, host), 'listening');
-    const address = joinAddress(host, (server.address() as AddressInfo).port);
+    const address = joinHostPort(host, (server.address() as AddressInfo).port);
     const own = `${settings.tls === undefined ? 'http' : 'https'}://${address}`;
     const url = (settings.url ?? own).replace(/\/$/, '');
     const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>

@@ -69,6 +69,3 @@ export function splitAddress(address: string): { readonly host: string; readonly
     throw new Error(`The address ${JSON.stringify(address)} is not ADDRESS:PORT such as 127.0.0.1:8440`);
   return { host, port };
 }
-
-/** `host:port` for a URL: IPv6 addresses go in brackets. */
-export const joinAddress = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,4 +1,5 @@
 // Parses a host as users write it (`unix:///path`, `https://name:port`) into an endpoint; it opens no connection.
+import { joinHostPort } from '../../lib/shared/net/host-port.ts';
 
 export type Endpoint =
   | { readonly kind: 'unix'; readonly path: string }
@@ -56,6 +57,5 @@ export const renderEndpoints = (endpoints: readonly Endpoint[]): string => endpo
 
 export function renderEndpoint(endpoint: Endpoint): string {
   if (endpoint.kind === 'unix') return `unix://${endpoint.path}`;
-  const host = endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
-  return `https://${host}:${endpoint.port}`;
+  return `https://${joinHostPort(endpoint.host, endpoint.port)}`;
 }

@@ -1,6 +1,7 @@
 // Opens a connection to a server through the proxy that HTTPS_PROXY names: HTTP CONNECT, then the caller's own TLS inside.
 import { connect as connectNet, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { bareHost, joinHostPort } from '../../lib/shared/net/host-port.ts';
 import { proxiesIn, proxyFor } from '../../lib/shared/net/proxy-for.ts';
 
 /** The server behind the proxy. */
@@ -28,7 +29,7 @@ export function proxyOf(target: Target, env: Readonly<Record<string, string | un
 
 export function openTunnel(proxy: URL, target: Target, timeoutMs: number): Tunnel {
   const isTls = proxy.protocol === 'https:';
-  const host = proxy.hostname.replaceAll(/^\[|\]$/g, '');
+  const host = bareHost(proxy.hostname);
   const where = { host, port: Number(proxy.port) || (isTls ? 443 : 80) };
   const socket = isTls
     ? connectTls({ ...where, ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }) })
@@ -94,7 +95,7 @@ export const renderProxy = (proxy: URL): string => proxy.origin;
 
 const withoutPassword = (text: string): string => text.replace(/\/\/[^@]*@/, '//');
 
-const authorityOf = ({ host, port }: Target): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+const authorityOf = ({ host, port }: Target): string => joinHostPort(host, port);
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ECONNREFUSED') return 'connection refused';

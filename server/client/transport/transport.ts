@@ -5,6 +5,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
+import { joinHostPort } from '../../lib/shared/net/host-port.ts';
 import { currentTraceparent } from '../../lib/shared/spans.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { linkWatch, type LinkWatch } from './link-watch.ts';
@@ -170,7 +171,7 @@ const optionsOf = ({ method, path, headers, body, silentMs }: RawCall): Dispatch
 });
 
 function originOf(endpoint: { readonly host: string; readonly port: number }): string {
-  return `https://${endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
+  return `https://${joinHostPort(endpoint.host, endpoint.port)}`;
 }
 
 /** A PEM or a fingerprint, as lower-case hex SHA-256 of the DER form. */

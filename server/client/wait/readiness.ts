@@ -9,6 +9,7 @@ import { globalAddresses } from './describe-state.ts';
 import { discard } from '../files/file-helpers.ts';
 import type { WaitDeps } from './wait-deps.ts';
 import { Tail } from './last-lines.ts';
+import { joinHostPort } from '../../lib/shared/net/host-port.ts';
 
 /** The condition was not met in time; the message shows the current state. */
 export class NotReadyError extends Error {
@@ -114,7 +115,7 @@ const longestConnectMs = 3000;
 /** A host that drops packets is retried, with a short limit for each attempt. */
 function reach(host: string | undefined, port: number, signal: AbortSignal): Promise<Sight> {
   if (host === undefined) return Promise.resolve(no('it has no address to connect to'));
-  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const where = joinHostPort(host, port);
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: longestConnectMs });
     const abort = (): void => end(() => reject(signal.reason as Error));

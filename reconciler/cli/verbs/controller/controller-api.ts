@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, ProxyAgent, request } from 'undici';
 import { proxyOf } from '../../../../server/client/transport/proxy-tunnel.ts';
+import { bareHost } from '../../../../server/lib/shared/net/host-port.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { ControllerEvent, Failure, Overview, SetStatus } from '../../../controller/contract/index.ts';
 import type { Env } from '../../session/config-file.ts';
@@ -127,7 +128,7 @@ function proxyTo(base: string, env: Env): URL | undefined {
   const { protocol, hostname, port } = new URL(base);
   if (protocol !== 'https:') return undefined;
   try {
-    return proxyOf({ host: hostname.replaceAll(/^\[|\]$/g, ''), port: Number(port) || 443 }, env);
+    return proxyOf({ host: bareHost(hostname), port: Number(port) || 443 }, env);
   } catch (error) {
     throw usageError(reasonOf(error));
   }

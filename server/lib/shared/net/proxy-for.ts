@@ -1,5 +1,6 @@
 // Decides whether a connection goes through a proxy, as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. Pure.
 import { BlockList, isIP } from 'node:net';
+import { bareHost } from './host-port.ts';
 import { isLoopback } from './loopback.ts';
 
 /** Proxies for outgoing connections; empty: none. */
@@ -30,7 +31,7 @@ const withScheme = (proxy: string): string =>
 export function proxyFor(url: URL, settings: ProxySettings): string | undefined {
   const proxy = url.protocol === 'https:' ? settings.https : settings.http;
   if (proxy === '') return undefined;
-  const host = url.hostname.replaceAll(/^\[|\]$/g, '').toLowerCase();
+  const host = bareHost(url.hostname).toLowerCase();
   if (isLoopback(host)) return undefined;
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
   const isIgnored = settings.ignoreHosts
@@ -48,7 +49,7 @@ function fits(entry: string, host: string, port: string): boolean {
   if (network !== null) return isInNetwork(host, network[1] ?? '', Number(network[2]));
   const withPort = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry);
   if (withPort !== null && withPort[2] !== port) return false;
-  const name = (withPort?.[1] ?? entry).replaceAll(/^\[|\]$/g, '').replace(/^\*?\./, '');
+  const name = bareHost(withPort?.[1] ?? entry).replace(/^\*?\./, '');
   return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
 }
 
