@@ -33,10 +33,13 @@ export class ExecError extends Error {
   /** -1 if it never ran or a signal killed it. */
   readonly code: number;
   readonly stderr: string;
-  constructor(message: string, code: number, stderr: string) {
+  /** Some programs write the reason of a failure here. */
+  readonly stdout: string;
+  constructor(message: string, code: number, stderr: string, stdout = '') {
     super(message);
     this.code = code;
     this.stderr = stderr;
+    this.stdout = stdout;
   }
 }
 
@@ -96,7 +99,8 @@ export async function exec(
         reject(new ExecError(`${file} ${stopped}`, -1, stderr));
       } else if (code === null || !okCodes.includes(code)) {
         const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
-        reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, code ?? -1, stderr));
+        const message = `${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`;
+        reject(new ExecError(message, code ?? -1, stderr, out.text()));
       } else {
         resolve({ code, stdout: out.text(), stderr });
       }

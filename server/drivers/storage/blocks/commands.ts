@@ -91,8 +91,9 @@ export const saysHoldsMore = (stderr: string): boolean =>
 
 /** A root without the capability sys_resource may not grow an ext4 that is mounted. */
 export const saysMayNot = (stderr: string): boolean => /Permission denied to resize/.test(stderr);
-/** What e2fsck says to a device that somebody has open. */
-export const saysInUse = (stderr: string): boolean => /is in use|Device or resource busy|is mounted/i.test(stderr);
+/** What the tools of ext4 say to a device that somebody has open: e2fsck on its standard output, resize2fs on the other. */
+export const saysInUse = ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): boolean =>
+  /is in use|Device or resource busy|is mounted/i.test(`${stdout}\n${stderr}`);
 
 /** What `signatures` found, in words; undefined: nothing. */
 export function contentIn(exported: string): string | undefined {

@@ -92,7 +92,7 @@ export async function checkExt4(device: string): Promise<void> {
 
 /** The tools of ext4 refuse a device that a program has open, such as one that reads its label; for a while that is waited for. */
 async function onUnused(device: string, use: () => Promise<unknown>): Promise<void> {
-  const isBusy = (error: unknown): boolean => error instanceof ExecError && saysInUse(error.stderr);
+  const isBusy = (error: unknown): boolean => error instanceof ExecError && saysInUse(error);
   await patiently(use, isBusy).catch((error: unknown) => {
     if (!isBusy(error)) throw error;
     throw driverErrors.inUse(`${device} is in use: a program on the host has it open`, error);

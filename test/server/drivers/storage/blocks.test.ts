@@ -1,6 +1,6 @@
 // File systems on block devices, as drivers of blocks share them: the suite of all drivers on loop devices, and what is special about sizes.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { open, readFile, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -126,6 +126,20 @@ describe.skipIf(why !== undefined)('volumes with file systems of their own', () 
     await limit(96 * mebi);
     expect((await fixture.storage.limitsIn?.(pool))?.(custom('v'))).toBe(96 * mebi);
     expect((await stat(fileOf(pool, custom('v')))).size).toBe(20 * mebi);
+  });
+
+  test('a change of size waits until a program that has the device of ext4 open for itself has closed it', async () => {
+    const pool = await madePool({ 'volume.size': '128MiB' });
+    await make(pool, custom('v'));
+    const device = await fixture.store.open(pool, 'custom/v');
+    fixture.store.broken = (step) => {
+      if (step !== 'begin') return;
+      const opened = openSync(device, constants.O_RDONLY | constants.O_EXCL);
+      setTimeout(() => closeSync(opened), 1500);
+    };
+    await fixture.storage.limitVolume(pool, custom('v'), 96 * mebi);
+    fixture.store.broken = () => {};
+    expect((await fixture.storage.limitsIn?.(pool))?.(custom('v'))).toBe(96 * mebi);
   });
 
   test('a snapshot that does not fit the size of the volume is not restored, one that fits gets that size', async () => {
