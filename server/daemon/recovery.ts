@@ -29,7 +29,7 @@ export async function recover(base: Foundation, services: Services): Promise<voi
   await poolWatch.mountAll();
   await sagas.recover();
   if (!(await isRecordLost(base, services))) await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
-  await clusterMembership.withdrawLeftTokens();
+  await clusterMembership.tokens.withdrawLeft();
   await projects.ensureDefault();
   await profiles.ensureDefault();
   await networkWatch.upAll();

@@ -77,7 +77,7 @@ export function clusterRoutes(
         () => membership.names().map((name) => `/1.0/cluster/members/${name}`),
         () => membership.members(),
       ),
-    'members.create': async ({ body }) => async_(await membership.makeToken(body.server_name)),
+    'members.create': async ({ body }) => async_(await membership.tokens.make(body.server_name)),
     'members.get': ({ params }) => found(membership.member(params.name)),
     'members.post': ({ caller, params, body }) =>
       movedAfter(membership.rename(caller, params.name, body.server_name), `/1.0/cluster/members/${body.server_name}`),

@@ -1,5 +1,5 @@
 // Admits a host to this member's cluster.
-import { X509Certificate, hash } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.ts';
 import { AppError, errors } from '../../api/errors.ts';
@@ -11,6 +11,7 @@ import { readMembership } from '../../membership/membership.ts';
 import type { JoinTokenDocument } from '../../records/cluster-documents.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
+import { secretHash } from './join-tokens.ts';
 import { memberAddress } from './member-address.ts';
 import { readMemberConfig, takeMemberConfig } from './joining/member-config.ts';
 import { checkMemberName } from './member-name.ts';
@@ -107,8 +108,6 @@ async function admit(
   });
   return 'password';
 }
-
-export const secretHash = (secret: string): string => hash('sha256', secret);
 
 const wrongSecret = (): AppError =>
   errors.forbidden(

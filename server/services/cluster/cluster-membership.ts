@@ -1,5 +1,4 @@
-// Cluster membership as clients see and change it (spec 2.16 and 4.13): forming, joining, the members, and tokens for new ones.
-import { logFailure } from '../../lib/log.ts';
+// Cluster membership as clients see and change it (spec 2.16 and 4.13): forming, joining and the members.
 import type {
   Cluster as ClusterObject,
   ClusterAccept,
@@ -10,21 +9,18 @@ import type {
 import { AppError, errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
-import { X509Certificate } from 'node:crypto';
-import { fingerprintOf } from '../../auth/identify.ts';
-import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
-import { randomSecret } from '../../lib/secrets.ts';
 import type { Member } from '../../membership/members.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { statusOfMember } from '../../membership/member-status.ts';
 import { isTrustedCaller, type Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { settingOf } from '../shared/settings.ts';
-import { accept, secretHash } from './accept.ts';
+import { accept } from './accept.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { leave, endMembership } from './leave.ts';
 import { checkEmpty, join, planJoin } from './join.ts';
+import { JoinTokens } from './join-tokens.ts';
 import { type Removal, removeMember } from './remove.ts';
 import { renameMember } from './rename-member.ts';
 import { memberAddress } from './member-address.ts';
@@ -34,6 +30,7 @@ import { checkMemberName } from './member-name.ts';
 const noResources = { cluster: [] as readonly string[] };
 
 export class ClusterMembership {
+  readonly tokens: JoinTokens;
   readonly #deps: ClusterUseCaseDeps;
   #isChanging = false;
   /** Work that ends after this host has left its cluster: the next change of its membership waits for it. */
@@ -41,6 +38,7 @@ export class ClusterMembership {
 
   constructor(deps: ClusterUseCaseDeps) {
     this.#deps = deps;
+    this.tokens = new JoinTokens(deps);
   }
 
   /** Only trusted callers may see which pools and networks exist. */
@@ -94,64 +92,6 @@ export class ClusterMembership {
 
   accept(caller: Caller, body: ClusterAccept, signal: AbortSignal): Promise<ClusterAccepted> {
     return accept(this.#deps, caller, body, signal);
-  }
-
-  /** An operation of class token whose metadata has the parts of the token. */
-  async makeToken(name: string): Promise<Operation> {
-    this.#mustBeOn();
-    checkMemberName(name);
-    const { records, clock, operations, certificates, cluster } = this.#deps;
-    const expiry = parseExpiry(settingOf(records, 'cluster.join_token_expiry'));
-    const now = new Date(clock.nowMs());
-    const until = (expiry === undefined ? undefined : applyExpiry(expiry, now)) ?? new Date(now.getTime() + dayMs);
-    const expiresAt = until.toISOString();
-    const secret = randomSecret();
-    // This member may still serve with the previous certificate.
-    const of = this.#certificate;
-    await records.retry((changes) => {
-      if (records.members.has(name)) throw errors.exists('cluster member', name);
-      changes.put('joinTokens', name, {
-        v: 1,
-        secretHash: secretHash(secret),
-        expiresAt,
-        member: cluster.members.here,
-      });
-    });
-    return operations.start({
-      class: 'token',
-      description: 'Waiting for a host to join the cluster',
-      resources: noResources,
-      metadata: {
-        serverName: name,
-        secret,
-        fingerprint: of === undefined ? certificates.current.fingerprint : fingerprintOf(new X509Certificate(of).raw),
-        addresses: cluster.members
-          .list()
-          .filter(({ isPresent }) => isPresent)
-          .map(({ address }) => address),
-        expiresAt,
-      },
-      mayCancel: true,
-      endsWithDaemon: true,
-      run: (_handle, signal) => this.#tokenUsed(name, secretHash(secret), Date.parse(expiresAt), signal),
-    });
-  }
-
-  /** At daemon start: withdraws the tokens that this member made before it was killed. Their operations are gone, so nobody else could. */
-  async withdrawLeftTokens(): Promise<void> {
-    const { records, clock, cluster } = this.#deps;
-    if (!cluster.isOn) return;
-    await records.retry((changes) => {
-      for (const { name, document } of records.joinTokens.list()) {
-        const isLeft = document.member === cluster.members.here || Date.parse(document.expiresAt) <= clock.nowMs();
-        if (isLeft) changes.delete('joinTokens', name);
-      }
-    });
-  }
-
-  /** PEM; undefined: still the first one. */
-  get #certificate(): string | undefined {
-    return this.#deps.records.cluster.get('config')?.document.certificate?.certPem;
   }
 
   members(): readonly ClusterMember[] {
@@ -225,48 +165,6 @@ export class ClusterMembership {
     return found.address;
   }
 
-  /** Resolves when a host has used the token; throws when it expires or is withdrawn, after removing it. */
-  #tokenUsed(name: string, hash: string, expiresAtMs: number, signal: AbortSignal): Promise<void> {
-    const { records, clock } = this.#deps;
-    const isThere = (): boolean => records.joinTokens.get(name)?.document.secretHash === hash;
-    const remove = async (): Promise<void> => {
-      await records.retry((changes) => {
-        if (isThere()) changes.delete('joinTokens', name);
-      });
-    };
-    const of = this.#certificate;
-    const used = new Promise<void>((resolve, reject) => {
-      const end = (error?: Error): void => {
-        clearInterval(timer);
-        signal.removeEventListener('abort', withdrawn);
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      const withdrawn = (): void => end(new Error('the token was withdrawn'));
-      const look = (): void => {
-        if (this.#certificate !== of)
-          end(
-            new Error(
-              'the certificate of the cluster has changed, and the token has the fingerprint of the former one: make a new token',
-            ),
-          );
-        else if (!isThere()) end();
-        else if (clock.nowMs() >= expiresAtMs) end(new Error('the token expired before it was used'));
-      };
-      const timer = setInterval(look, lookEveryMs);
-      timer.unref();
-      signal.addEventListener('abort', withdrawn, { once: true });
-    });
-    return used.catch(async (error: unknown) => {
-      await remove().catch(logFailure(this.#deps.log, `Removing the token of ${name}, which is no longer valid,`));
-      throw error;
-    });
-  }
-
-  #mustBeOn(): void {
-    if (!this.#deps.cluster.isOn) throw errors.notClustered('This server is not part of a cluster');
-  }
-
   #render(member: Member, all: readonly Member[]): ClusterMember {
     const { document } = member;
     const minVersion = this.#deps.records.cluster.get('config')?.document.minVersion ?? '0.0.0';
@@ -292,9 +190,6 @@ const rolesFor: Readonly<Record<'vote' | 'copy' | 'none', readonly string[]>> = 
   copy: ['database-standby'],
   none: [],
 };
-
-const dayMs = 24 * 60 * 60 * 1000;
-const lookEveryMs = 250;
 
 function problemsOf({ enabled, server_name: name = '' }: ClusterPut): readonly Problem[] {
   if (enabled && name === '') return [{ path: 'server_name', message: 'must be set when enabled is true' }];
