@@ -2,6 +2,7 @@
 import { errors, type AppError, mustFind } from '../api/errors.ts';
 import type { Event } from '../api/event.ts';
 import { defaultProject } from '../api/project/project-names.ts';
+import { LongList } from '../lib/shared/long-list.ts';
 
 /** What one restricted caller may know. */
 export interface Sight {
@@ -136,6 +137,7 @@ export function isSeen({ type, metadata }: Pick<Event, 'type' | 'metadata'>, sig
 }
 
 function withOwnUsers(result: Json, projects: readonly string[]): Json {
+  if (result instanceof LongList) return result.map((each) => withOwnUsers(each, projects));
   if (Array.isArray(result)) {
     const list: readonly Json[] = result;
     const own = list.map((each) => withOwnUsers(each, projects));

@@ -1,11 +1,13 @@
 // Answers: results and errors in the listener's dialect, with the headers of every answer.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { AppError } from '../api/errors.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { jsonOf } from '../lib/cached-json.ts';
 import type { Log } from '../lib/log.ts';
+import { isLong, LongList } from '../lib/shared/long-list.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { readableError } from '../services/shared/translate-errors.ts';
 import type { Dialect, RenderedAnswer } from './dialects/dialect.ts';
@@ -84,14 +86,27 @@ export function answer(
 ): FastifyReply {
   reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
   if (rendered.body === undefined) return reply.send();
-  return reply.type('application/json').send(bodyText(rendered.body));
+  return reply.type('application/json').send(bodyOf(rendered.body));
 }
 
-/** Envelopes are rendered each time; their content may have cached JSON. */
-function bodyText({ metadata, ...envelope }: NonNullable<RenderedAnswer['body']>): string | Buffer {
+/** Envelopes are rendered each time; their content may have cached JSON. Long lists become streams. */
+function bodyOf({ metadata, ...envelope }: NonNullable<RenderedAnswer['body']>): string | Buffer | Readable {
   const head = JSON.stringify(envelope);
   if (metadata === undefined) return head;
   const opened = `${head.slice(0, -1)},"metadata":`;
+  const long = Array.isArray(metadata) && isLong(metadata) ? LongList.of(metadata, (item: unknown) => item) : metadata;
+  if (long instanceof LongList) return Readable.from(textParts(opened, long), { objectMode: false });
   const json = jsonOf(metadata);
   return typeof json === 'string' ? `${opened}${json}}` : Buffer.concat([Buffer.from(opened), json, Buffer.from('}')]);
+}
+
+/** Begins with the first members, so that an error in them still becomes an answer of its own. */
+async function* textParts(opened: string, list: LongList): AsyncGenerator<string> {
+  let before = `${opened}[`;
+  for await (const part of list.parts()) {
+    if (part.length === 0) continue;
+    yield `${before}${part.map(jsonOf).join(',')}`;
+    before = ',';
+  }
+  yield before === ',' ? ']}' : `${before}]}`;
 }

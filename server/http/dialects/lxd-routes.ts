@@ -4,6 +4,7 @@ import { containerUrl, imageUrl, qualifiedName, plainName } from '../../api/proj
 import { errors, checkName } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, handlerOf, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
+import type { LongList } from '../../lib/shared/long-list.ts';
 import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/shared/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
@@ -62,11 +63,15 @@ function replaced(
   return handler === undefined ? {} : { [id]: replace(handler) };
 }
 
-/** The objects of a list, whatever recursion the caller requested. */
-async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly ListItem[]> {
+/** The fitting objects of a list, whatever recursion the caller requested. */
+async function objectsOf(
+  list: RouteHandler,
+  context: RouteContext,
+  fits: (object: ListItem) => boolean,
+): Promise<readonly ListItem[]> {
   const recursion = String(Math.max(1, recursionOf(context.query)));
   const reply = await list(withQuery(context, { recursion }));
-  return reply.kind === 'sync' ? (reply.metadata as readonly ListItem[]) : [];
+  return reply.kind === 'sync' ? (reply.metadata as readonly ListItem[] | LongList<ListItem>).filter(fits) : [];
 }
 
 /** Wraps the context instead of copying it: its members are getters. */
@@ -84,7 +89,7 @@ function filtered(
     const text = context.query['filter'] ?? '';
     if (text.trim() === '') return list(context);
     const fits = parseFilter(text);
-    const found = (await objectsOf(list, context)).filter((object) => fits(shown(object) as ListItem));
+    const found = await objectsOf(list, context, (object) => fits(shown(object) as ListItem));
     return sync(recursionOf(context.query) > 0 ? found : found.map((object) => url(object, context)));
   };
 }
@@ -131,7 +136,7 @@ const withoutNull = (body: unknown): object =>
 function byStatus(list: RouteHandler): RouteHandler {
   return async (context) => {
     const groups: Record<string, unknown[]> = {};
-    for (const operation of await objectsOf(list, context)) {
+    for (const operation of await objectsOf(list, context, () => true)) {
       const { id, status } = operation as unknown as Operation;
       const shown = recursionOf(context.query) > 0 ? operationWords(operation) : `/1.0/operations/${id}`;
       (groups[status.toLowerCase()] ??= []).push(shown);

@@ -2,6 +2,7 @@
 import { lxdExtensions } from '../../api/server/extensions.ts';
 import { statusCodes } from '../../api/status.ts';
 import { keepDerived } from '../../lib/cached-json.ts';
+import { LongList } from '../../lib/shared/long-list.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>
@@ -68,7 +69,7 @@ export function operationWords(operation: unknown): unknown {
 /** Lists contain URLs or objects. */
 function listOf(word: Words): Words {
   const ofList = keepDerived((list: readonly unknown[]) => list.map((item) => word(item)));
-  return (list) => (Array.isArray(list) ? ofList(list) : list);
+  return (list) => (list instanceof LongList ? list.map(word) : Array.isArray(list) ? ofList(list) : list);
 }
 
 /** Later releases also have virtual machines, and their clients ask for the type. */

@@ -1,6 +1,7 @@
 // Lists with a part from each member of a cluster: asks all members, and uses the records of those that do not answer or fail: a client
 // takes an object that is not listed for deleted. Runs below the dialects, whose filters need complete lists.
 import { AppError } from '../../api/errors.ts';
+import { LongList } from '../../lib/shared/long-list.ts';
 import type { Cluster } from '../../membership/cluster.ts';
 import type { Member } from '../../membership/members.ts';
 import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
@@ -87,8 +88,9 @@ async function withOthers(
   context: RouteContext,
   own: RouteReply,
 ): Promise<RouteReply> {
-  if (own.kind !== 'sync' || !Array.isArray(own.metadata)) return own;
-  const here: readonly unknown[] = own.metadata;
+  const listed = own.kind === 'sync' ? own.metadata : undefined;
+  if (own.kind !== 'sync' || !(listed instanceof LongList || Array.isArray(listed))) return own;
+  const here: readonly unknown[] = listed instanceof LongList ? await listed.whole() : listed;
   const headers = forwardHeaders(cluster.ownName, context.caller, 'svc');
   const ask = async (member: Member): Promise<readonly unknown[] | undefined> => {
     if (!member.isPresent) return undefined;

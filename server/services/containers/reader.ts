@@ -1,6 +1,7 @@
 // Reads containers for clients: with their state, snapshots and backups, also those of other members of the cluster.
 import type { Container, ContainerFull, ContainerState } from '../../api/container/container.ts';
 import type { Records } from '../../records/records.ts';
+import { isLong, LongList } from '../../lib/shared/long-list.ts';
 import { renderBackup } from '../shared/backups.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 import { etagOf } from '../shared/etag.ts';
@@ -18,8 +19,10 @@ export class ContainerReader {
   }
 
   /** recursion=2: with state, snapshots and backups (extension container_full). */
-  listFull(project: string | undefined): Promise<readonly ContainerFull[]> {
-    return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
+  async listFull(project: string | undefined): Promise<readonly ContainerFull[] | LongList<ContainerFull>> {
+    const entries = this.#of(project);
+    const full = (entry: ContainerEntry): Promise<ContainerFull> => this.#full(entry);
+    return isLong(entries) ? LongList.of(entries, full) : Promise.all(entries.map(full));
   }
 
   /** The same for a member that does not answer: its recorded containers, without state. */
@@ -58,7 +61,11 @@ export class ContainerReader {
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
     const { records, view } = this.#deps;
-    const state = await view.state(entry.name);
+    const state = await view.state(entry.name).catch((error: unknown) => {
+      // A container that is deleted while a list is made does not fail the list.
+      if (records.containers.has(entry.name)) throw error;
+      return null;
+    });
     return this.#withOwned(records, entry, view.render(entry), state);
   }
 

@@ -5,6 +5,7 @@ import type { Snapshot } from '../../api/container/snapshot.ts';
 import { statusCodes, statusTexts, type StatusCode } from '../../api/status.ts';
 import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
 import { keepJson } from '../../lib/cached-json.ts';
+import { isLong, LongList } from '../../lib/shared/long-list.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { OtherEntry } from '../../records/other-members.ts';
@@ -110,12 +111,14 @@ export class ContainerView {
     return object;
   }
 
-  /** The containers of a project, or of all, in order of name: the same list as long as its members are the same. It is long, so it is held
-   *  weakly: an idle daemon frees its memory. */
-  renderAll(project: string | undefined): readonly Container[] {
-    const objects = this.#all(project).map((entry) =>
-      'member' in entry ? this.renderOther(entry) : this.render(entry),
-    );
+  /** The containers of a project, or of all, in order of name. A short list is the same as long as its members are the same; it is held
+   *  weakly, so that an idle daemon frees its memory. */
+  renderAll(project: string | undefined): readonly Container[] | LongList<Container> {
+    const entries = this.#all(project);
+    const rendered = (entry: (typeof entries)[number]): Container =>
+      'member' in entry ? this.renderOther(entry) : this.render(entry);
+    if (isLong(entries)) return LongList.of(entries, rendered);
+    const objects = entries.map(rendered);
     const last = this.#lists.get(project)?.deref();
     if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
     this.#lists.set(project, new WeakRef(keepJson(objects)));
