@@ -46,8 +46,10 @@ export class RecordCopies {
   readonly #current = new Set<string>();
   /** Pools that failed: retried each minute. */
   readonly #failed = new Set<string>();
-  /** Pools whose turn lasts too long: a dead file system may never answer. */
-  readonly #slow = new Set<string>();
+  /** Pools whose turn lasts long, and how many records were done at the last look: a dead file system may never answer. */
+  readonly #slow = new Map<string, number>();
+  /** How many records were compared or written in each pool. */
+  readonly #done = new Map<string, number>();
   #hasBegun = false;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
@@ -71,11 +73,16 @@ export class RecordCopies {
     return {
       name: 'Copying records into pools',
       run: async () => {
-        for (const pool of this.#slow)
-          this.#problems.note(
-            pool,
-            `The storage pool ${pool} does not answer: records are not copied there until it does`,
-          );
+        for (const [pool, doneBefore] of this.#slow) {
+          const done = this.#doneIn(pool);
+          this.#slow.set(pool, done);
+          if (done > doneBefore) this.#problems.forget(pool);
+          else
+            this.#problems.note(
+              pool,
+              `The storage pool ${pool} does not answer: records are not copied there until it does`,
+            );
+        }
         const again = [...this.#failed].filter((pool) => !this.#slow.has(pool));
         for (const pool of again) this.#failed.delete(pool);
         if (again.length > 0) await this.flush();
@@ -121,9 +128,10 @@ export class RecordCopies {
 
   /** Resolves when the pool's copies are written, or when that lasts too long for the others. */
   async #turn(pool: string, work: (directory: string) => Promise<void>): Promise<void> {
+    const doneBefore = this.#doneIn(pool);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
-        this.#slow.add(pool);
+        this.#slow.set(pool, doneBefore);
         resolve();
       }, this.#deps.longestTurnMs ?? longestTurnMs);
       void this.#inPool(pool, work).finally(() => {
@@ -180,7 +188,7 @@ export class RecordCopies {
 
   async #update(pool: string, directory: string, changed: readonly RecordName[]): Promise<void> {
     const { records } = this.#deps;
-    await mapAtMost(atOnce, changed, async (record) => {
+    await this.#each(pool, changed, async (record) => {
       const place = placeOf(records, record);
       if (place !== 'every' && place !== pool) return removeCopy(directory, record);
       const text = copyOf(records, record);
@@ -197,7 +205,7 @@ export class RecordCopies {
         .map(({ name }): RecordName => ({ kind, name }))
         .filter((record) => [pool, 'every'].includes(placeOf(records, record) ?? '')),
     );
-    await mapAtMost(atOnce, wanted, async (record) => {
+    await this.#each(pool, wanted, async (record) => {
       const text = copyOf(records, record);
       if (text !== undefined && text !== (await copyText(directory, record).catch(() => undefined)))
         await writeCopy(directory, record, text);
@@ -208,7 +216,18 @@ export class RecordCopies {
   /** Copies of unrecorded objects that are in the pool are for `recover`; while there are some, the copies that they need stay, too. */
   async #dropStrays(poolName: string, directory: string, strays: readonly CopiedRecord[]): Promise<void> {
     for (const record of strays) if (await this.#isInPool(poolName, record)) return;
-    await mapAtMost(atOnce, strays, (record) => removeCopy(directory, record));
+    await this.#each(poolName, strays, (record) => removeCopy(directory, record));
+  }
+
+  async #each<R>(pool: string, records: readonly R[], work: (record: R) => Promise<void>): Promise<void> {
+    await mapAtMost(atOnce, records, async (record) => {
+      await work(record);
+      this.#done.set(pool, this.#doneIn(pool) + 1);
+    });
+  }
+
+  #doneIn(pool: string): number {
+    return this.#done.get(pool) ?? 0;
   }
 
   /** Whether a container, volume or snapshot without a record has its files in the pool. */

@@ -1,5 +1,7 @@
 // Copies of records in a pool: every change arrives there, also when one object changes others with it.
-import { mkdirSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Records } from '../../../../server/records/records.ts';
@@ -9,24 +11,26 @@ import { RecordCopies, type RecordCopiesDeps } from '../../../../server/services
 import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
 import { tempFolder } from '../../../support/temp-folder.ts';
+import { until } from '../../../support/until.ts';
 
 const directory = tempFolder('gtya-record-copies-');
 
-async function openCopies() {
+async function openCopies(folder = 'records', longestTurnMs = 10_000) {
   const records = await Records.open(openMemoryStore());
   await records.commit((changes) =>
     changes.put('pools', 'p', { v: 1, description: '', driver: 'dir', config: {}, lifecycle: 'ready' }),
   );
   const logged: string[] = [];
   const log = { error: (text: string) => logged.push(text), warn: (text: string) => logged.push(text) };
-  const driver = { recordsPath: () => join(directory, 'records'), hasVolume: () => Promise.resolve(false) };
-  mkdirSync(join(directory, 'records'));
+  const driver = { recordsPath: () => join(directory, folder), hasVolume: () => Promise.resolve(false) };
+  mkdirSync(join(directory, folder), { recursive: true });
   const copies = new RecordCopies({
     records,
     locks: new KeyedMutex(),
     log,
     pools: { use: () => ({ driver, pool: {} }) },
     knownPools: new KnownPools({ path: join(directory, 'pools.json'), records, log: log as never }),
+    longestTurnMs,
   } as unknown as RecordCopiesDeps);
   copies.begin();
   await copies.flush();
@@ -77,7 +81,7 @@ test('A pool that does not answer stops no other, is named, and has all copies o
       }),
     },
     knownPools: new KnownPools({ path: join(directory, 'two-pools.json'), records, log: log as never }),
-    longestTurnMs: 20,
+    longestTurnMs: 500,
   } as unknown as RecordCopiesDeps);
   const { signal } = new AbortController();
   const copiesIn = (place: string): readonly string[] => readdirSync(join(place, 'profiles')).toSorted();
@@ -92,5 +96,32 @@ test('A pool that does not answer stops no other, is named, and has all copies o
   await locks.run(poolLock('a-dead'), () => Promise.resolve());
   await copies.task().run(new Date(), signal);
   expect(copiesIn(places['a-dead'])).toEqual(['web.json']);
+  await copies.close();
+});
+
+test('A slow pool is not called dead while it makes progress', async () => {
+  const names = ['a', 'b', 'c'];
+  const { records, copies, logged } = await openCopies('slow', 500);
+  await copies.close();
+  // A copy that is a pipe keeps its reader waiting, as a slow disk does.
+  const paths = names.map((name) => join(directory, 'slow', 'profiles', `${name}.json`));
+  mkdirSync(join(directory, 'slow', 'profiles'));
+  execFileSync('mkfifo', paths);
+  const answer = async (path = ''): Promise<void> => {
+    await writeFile(path, 'old');
+    await until(() => statSync(path).isFile());
+  };
+  await records.commit((changes) =>
+    names.forEach((name) => changes.put('profiles', name, { v: 1, description: '', config: {}, devices: {} })),
+  );
+  copies.begin();
+  await copies.flush();
+  const look = (): Promise<void> => copies.task().run(new Date(), new AbortController().signal);
+  await answer(paths[0]);
+  await look();
+  expect(logged).toEqual([]);
+  await look();
+  expect(logged).toEqual([expect.stringContaining('The storage pool p does not answer')]);
+  for (const path of paths.slice(1)) await answer(path);
   await copies.close();
 });
