@@ -2,15 +2,14 @@
 import { createWriteStream } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
-import { hasCode } from '../lib/shared/error-code.ts';
 import { errors, AppError, checkName } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { bodyOf } from './linger.ts';
+import { uploadError } from './upload-error.ts';
 import { maxJsonBytes, parseJson } from './request-body.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
@@ -172,9 +171,7 @@ async function store(source: Readable, path: string, signal: AbortSignal, bound:
     await (bound === undefined ? pipeline(source, file, { signal }) : pipeline(source, bound, file, { signal }));
   } catch (error) {
     await rm(path, { force: true });
-    throw hasCode(error, 'ENOSPC')
-      ? errors.internal(`Receiving the image failed: the disk of ${dirname(path)} is full`, error)
-      : error;
+    throw uploadError('image', path, error);
   }
 }
 

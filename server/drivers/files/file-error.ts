@@ -1,5 +1,5 @@
 // Turns errors of system calls into driver errors that say what was tried and why it failed.
-import { constants } from 'node:os';
+import { codeOf } from '../../lib/shared/error-code.ts';
 import { DriverError, type DriverErrorCode } from '../driver-error.ts';
 
 const known: Readonly<Record<string, readonly [DriverErrorCode, string]>> = {
@@ -31,9 +31,7 @@ export function failWith(code: keyof typeof known, text?: string): never {
 
 export function asFileError(what: string, error: unknown): unknown {
   if (error instanceof DriverError || !(error instanceof Error) || !('code' in error)) return error;
-  // Node has no name for an exceeded quota.
-  const isOverQuota = 'errno' in error && error.errno === -constants.errno.EDQUOT;
-  const code = isOverQuota ? 'EDQUOT' : String(error.code);
+  const code = codeOf(error);
   const [driverCode, reason] = known[code] ?? (['Failed', code] as const);
   // The system's text names descriptors, which mean nothing to users.
   return new DriverError(driverCode, what, 'ours' in error ? error : new Error(reason));

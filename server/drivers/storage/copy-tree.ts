@@ -1,6 +1,5 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
 import { statfs } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { hasCode } from '../../lib/shared/error-code.ts';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { confined, keptToRead, keptToWrite } from '../../lib/confined.ts';
@@ -126,9 +125,7 @@ export function asDriverError(what: string, error: unknown): DriverError {
 }
 
 function isOutOfSpace(error: unknown): boolean {
-  if (hasCode(error, 'ENOSPC')) return true;
-  // Node has no word for a quota that is used up.
-  if (error instanceof Error && 'errno' in error && error.errno === -constants.errno.EDQUOT) return true;
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return true;
   // tar reports a write that was cut short before it notices a full disk.
   const words = /No space left on device|Disk quota exceeded|out of space|Wrote only \d+ of \d+ bytes/;
   return error instanceof ExecError && words.test(error.stderr);

@@ -1,9 +1,7 @@
 // Backup endpoints of containers and custom volumes: requests to use cases and back; uploads are received here, files streamed.
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { hasCode } from '../../lib/shared/error-code.ts';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -13,6 +11,7 @@ import type { BackupOf } from '../../services/transfer/backups/owner.ts';
 import type { BackupUpload } from '../../services/transfer/backups/uploaded.ts';
 import { counted, type Room } from '../../services/shared/room.ts';
 import { bodyOf } from '../linger.ts';
+import { uploadError } from '../upload-error.ts';
 import {
   async_,
   collection,
@@ -89,9 +88,7 @@ export async function receiveBackup(
     await pipeline(bodyOf(request), within(room), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
     await rm(path, { force: true });
-    throw hasCode(error, 'ENOSPC')
-      ? errors.internal(`Receiving the backup failed: the disk of ${dirname(path)} is full`, error)
-      : error;
+    throw uploadError('backup', path, error);
   }
   const allowHostAccess = isTrue(header('allow-host-access'));
   const upload = {

@@ -1,8 +1,12 @@
 // The code of an error, such as ENOENT, and errors of the local file system in words.
 import { constants } from 'node:os';
 
-/** Empty for any other value. */
-export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+/** Empty for any other value. Node has no name for EDQUOT. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('errno' in error && error.errno === -constants.errno.EDQUOT) return 'EDQUOT';
+  return 'code' in error ? String(error.code) : '';
+}
 
 export const hasCode = (error: unknown, ...codes: readonly string[]): boolean => codes.includes(codeOf(error));
 
@@ -33,9 +37,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** `what`: the failed action with its path. Returns errors unchanged that come from no system call, or say already what failed. */
 export function fileError(what: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
-  // Node has no name for it.
-  const isOverQuota = 'errno' in error && error.errno === -constants.errno.EDQUOT;
-  const code = isOverQuota ? 'EDQUOT' : codeOf(error);
+  const code = codeOf(error);
   const reason = Object.hasOwn(reasons, code) ? reasons[code] : error.message;
   return new FileError(`${what}: ${reason}`, code, error);
 }
