@@ -57,6 +57,9 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       await records.retry((changes) => {
         if (!records.members.has(name)) return;
         changes.delete('members', name);
+        // Their operations were there: no list would show them, and nobody could withdraw them.
+        for (const token of records.joinTokens.list())
+          if (token.document.member === number) changes.delete('joinTokens', token.name);
         deps.keyChange.put(changes, number);
       });
       // A host that was still joining had no fence before; it looks for its record after taking one.

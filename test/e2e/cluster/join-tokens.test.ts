@@ -92,6 +92,14 @@ describe.skipIf(etcdMissing() !== undefined)('a token of a cluster', () => {
     expect(await names()).toBe(1);
   });
 
+  test('lets a host in no more when the member that made it was removed', async () => {
+    const maker = await cluster.add('maker');
+    const { metadata } = (await maker.call('POST', '/1.0/cluster/members', { server_name: 'two' })).metadata;
+    await one.ok('DELETE', '/1.0/cluster/members/maker');
+    expect(await join(hosts[0] ?? expect.unreachable(), 'two', tokenOf(metadata))).toContain(notValid);
+    expect(await names()).toBe(1);
+  });
+
   test('lets one of two hosts in that use it at once, and the other one stays as it was', async () => {
     const token = tokenOf(await metadataFor('two'));
     const ended = await Promise.all(hosts.map((host) => join(host, 'two', token)));
