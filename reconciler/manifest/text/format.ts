@@ -5,11 +5,13 @@ import {
   isMap,
   isNode,
   isScalar,
+  LineCounter,
   parseAllDocuments,
   visit,
   type Document as YamlDocument,
   type Pair,
 } from 'yaml';
+import { duplicateKey, parserProblem, type TextProblem } from './yaml-problems.ts';
 import { manifestText } from './yaml-text.ts';
 
 /** Keys that come first and last; all other keys keep their order between them. */
@@ -35,21 +37,60 @@ export interface FormatResult {
 }
 
 export function formatManifest(text: string): FormatResult {
-  const documents = parse(text);
-  const wrong = documents.flatMap(({ errors }) => errors)[0];
-  if (wrong !== undefined) return { text, problem: wrong.message.split('\n', 1).join('') };
+  const lines = new LineCounter();
+  const documents = parse(text, lines);
+  const wrong = firstProblem(documents, text);
+  if (wrong !== undefined) return { text, problem: worded(wrong, lines) };
   if (documents.length === 0) return { text };
+  const before = [meaningOf(documents), commentsOf(documents)];
   for (const document of documents) order(document);
   const parts = documents.map(manifestText);
   const formatted = parts.map((part, index) => (index > 0 && !/^(---|%)/.test(part) ? `---\n${part}` : part)).join('');
-  const isSame = meaningOf(formatted) === meaningOf(text) && commentsOf(formatted) === commentsOf(text);
+  const after = parse(formatted);
+  const isSame = meaningOf(after) === before[0] && commentsOf(after) === before[1];
   return isSame ? { text: formatted } : { text, problem: 'formatting it would change its meaning or lose a comment' };
 }
 
-const parse = (text: string): readonly YamlDocument.Parsed[] => {
-  const parsed = parseAllDocuments(text, { prettyErrors: true });
+/** The library would compare each key with all before it, which takes minutes for tens of thousands. */
+const parse = (text: string, lineCounter = new LineCounter()): readonly YamlDocument.Parsed[] => {
+  const parsed = parseAllDocuments(text, { prettyErrors: false, uniqueKeys: false, lineCounter });
   return Array.isArray(parsed) ? parsed : [];
 };
+
+function firstProblem(documents: readonly YamlDocument.Parsed[], text: string): TextProblem | undefined {
+  for (const document of documents) {
+    const [error] = document.errors;
+    if (error !== undefined) return parserProblem(error, document, text);
+    const twice = keyWrittenTwice(document);
+    if (twice !== undefined) return duplicateKey(twice, text);
+  }
+  return undefined;
+}
+
+/** The offset of a key that its map has before. */
+function keyWrittenTwice(document: YamlDocument.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) {
+          offset = key.range?.[0] ?? 0;
+          return visit.BREAK;
+        }
+        seen.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return offset;
+}
+
+function worded({ message, remedy, offset }: TextProblem, lines: LineCounter): string {
+  const { line, col } = lines.linePos(offset);
+  return `${message} (line ${line}, column ${col})${remedy === undefined ? '' : `: ${remedy}`}`;
+}
 
 /** An alias has to come after its anchor. */
 function order({ contents }: YamlDocument.Parsed): void {
@@ -84,9 +125,9 @@ function hasAlias(node: NonNullable<YamlDocument['contents']>): boolean {
 }
 
 /** Sorts keys, since formatting may change their order. */
-const meaningOf = (text: string): string =>
+const meaningOf = (documents: readonly YamlDocument.Parsed[]): string =>
   JSON.stringify(
-    parse(text).map((document) => document.toJS() as unknown),
+    documents.map((document) => document.toJS() as unknown),
     (_, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -94,12 +135,12 @@ const meaningOf = (text: string): string =>
   );
 
 /** The words of all comments, regardless of their places. */
-function commentsOf(text: string): string {
+function commentsOf(documents: readonly YamlDocument.Parsed[]): string {
   const found: string[] = [];
   const add = (comment: string | null | undefined): void => {
     for (const line of comment?.split('\n') ?? []) if (line.trim() !== '') found.push(line.trim());
   };
-  for (const document of parse(text)) {
+  for (const document of documents) {
     add(document.commentBefore);
     add(document.comment);
     visit(document, (_, node) => {
