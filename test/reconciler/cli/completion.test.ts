@@ -65,6 +65,8 @@ const typed: readonly (readonly [string, string])[] = [
   ['gantry get network_', 'gantry get network_acl'],
   ['gantry get network network-o', 'gantry get network network-one'],
   ['gantry exec container-t', 'gantry exec container-two'],
+  ['gantry exec --cwd /tmp container-t', 'gantry exec --cwd /tmp container-two'],
+  ['gantry file pull container-two/etc/hosts st', 'gantry file pull container-two/etc/hosts stack.yaml'],
   ['gantry export container/container-t', 'gantry export container/container-two'],
   ['gantry image export st', 'gantry image export stack.yaml'],
   ['gantry plan st', 'gantry plan stack.yaml'],

@@ -65,7 +65,7 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
     typed: 'ubuntu:22.04\nweb\nno\n',
   });
   expect([made.code, made.stderr.match(/\[[^\]]*\]: /g)?.length]).toEqual([0, 3]);
-  expect(made.stderr).toContain(`Next: gantry apply ${folder('two')}`);
+  expect(made.stderr).toContain(`Next: gantry apply ${folder('two')} --host unix://${daemon.socketPath}\n`);
   const stack = readFileSync(join(folder('two'), 'stack.yaml'), 'utf8');
   expect(stack).toContain('server: "https://cloud-images.ubuntu.com/releases"');
   expect(stack).toContain('name: "web"');

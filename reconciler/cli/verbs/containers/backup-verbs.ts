@@ -26,7 +26,7 @@ export const backupExport = verb('backup export', 'download a backup', {
   args: [
     container,
     ['<name>', 'name of the backup'],
-    ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup, or that of the volume)'],
+    ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup, or that of the volume)', 'file'],
   ],
   flags: hostFlags,
 });

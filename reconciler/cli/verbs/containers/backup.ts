@@ -1,6 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers and custom volumes from the command line.
 import type { Run, RunOf } from '../../session/context.ts';
-import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import type { Backup } from '../../../../server/api/container/backup.ts';
@@ -17,7 +16,7 @@ import { download } from '../../output/download.ts';
 import { utcSecondOrNever } from '../../../core/text/times.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError, commandError } from '../../errors/usage-error.ts';
-import { fileError } from '../../../../server/lib/shared/error-code.ts';
+import { needReadableFile } from '../../errors/readable-file.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
@@ -109,10 +108,7 @@ export const importBackupFile: RunOf<typeof backupImport> = async (context, [fil
   if (place !== undefined && storage !== undefined)
     throw new CliError(`The pool is in ${name}: leave --storage out`, exitCodes.usage);
   const plain = place === undefined ? name : place.volume;
-  if (file !== '-')
-    await stat(file).catch((error: unknown) => {
-      throw fileError(`Cannot read ${file}`, error);
-    });
+  if (file !== '-') await needReadableFile(file, 'the file of a backup');
   const wanted = {
     source: file === '-' ? context.io.stdin : file,
     onProgress: uploadProgress(context, file),

@@ -76,7 +76,7 @@ const recursive = toggle('-r, --recursive', 'copy directories with everything in
 export const filePull = verb('file pull', 'copy files out of a container', {
   args: [
     ['<source>', inContainer, 'container'],
-    ['<target>', 'local path; - for stdout'],
+    ['<target>', 'local path; - for stdout', 'file'],
   ],
   flags: { ...hostFlags, recursive },
 });

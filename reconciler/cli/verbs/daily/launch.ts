@@ -3,6 +3,7 @@ import type { ContainerCreate } from '../../../../server/api/container/container
 import { isNic, isRoot } from '../../../../server/api/devices/index.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { sameServer } from '../../flags/same-server.ts';
 import { commandError } from '../../errors/usage-error.ts';
 import { parseContainer, parsePairs } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
@@ -42,7 +43,8 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', address]) 
     const state = options.start === false ? 'created' : 'started';
     context.jsonObjects({ kind: 'container', name, action: 'launch', state });
     context.out(`container/${name} ${state}`);
-    if (options.start !== false) context.note(`Next: gantry shell ${name}, or gantry info ${name}`);
+    const there = sameServer(context.io.argv);
+    if (options.start !== false) context.note(`Next: gantry shell ${name}${there}, or gantry info ${name}${there}`);
   });
 };
 

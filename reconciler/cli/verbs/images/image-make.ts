@@ -1,6 +1,6 @@
 // `gantry image import|copy|publish`: creates images on a server.
 import type { Run, Context, Output, RunOf } from '../../session/context.ts';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -12,6 +12,7 @@ import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { putAlias } from './image-change.ts';
 import { parseImageWord, readRemotes } from '../../session/remotes.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
+import { needReadableFile } from '../../errors/readable-file.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
 export const importImage: Run<ImageImportOptions> = async (context, [file = '', rootfs]) => {
@@ -21,11 +22,8 @@ export const importImage: Run<ImageImportOptions> = async (context, [file = '', 
     if (rootfs !== undefined) throw usageError('An address names a whole image: omit the second file');
     return make(context, { ...factsOf(given), source: { type: 'url', url: file } });
   }
-  for (const path of [file, ...(rootfs === undefined ? [] : [rootfs])]) {
-    await stat(path).catch((error: unknown) => {
-      throw fileError(`Cannot read ${path}`, error);
-    });
-  }
+  for (const path of [file, ...(rootfs === undefined ? [] : [rootfs])])
+    await needReadableFile(path, 'an image, which is one file or two: metadata and root file system');
   const files = rootfs === undefined ? { file } : { metadata: file, rootfs };
   const onProgress = uploadProgress(context, file);
   const upload = { files, properties, onProgress, ...(given.public === true ? { public: true } : {}) };

@@ -68,6 +68,19 @@ function flagsOf({ written, doc, isHidden, opposite }: Flag): Node['flags'] {
     : [{ name, ...withoutUndefined({ letter }), doc, takesValue: /[<[]/.test(written) }, ...more];
 }
 
+/** Flags whose value is the next word, wherever they are known. */
+function valuedFlags(nodes: readonly Node[]): readonly string[] {
+  const flags = nodes.flatMap((node) => node.flags);
+  const written = (takesValue: boolean): Set<string> =>
+    new Set(
+      flags
+        .filter((flag) => flag.takesValue === takesValue)
+        .flatMap(({ name, letter }) => (letter === undefined ? [name] : [name, `-${letter}`])),
+    );
+  const switches = written(false);
+  return [...written(true)].filter((flag) => !switches.has(flag));
+}
+
 const kinds = kindNames.join(' ');
 /** Flags that take a server and no host of a hosts file. */
 const contextFlags = ['--target-host', '--lxd'];
@@ -84,9 +97,8 @@ export function bashCompletion(vocabulary: Vocabulary): string {
     return `    ${quoted(path)}) offered=${quoted(offered)};${valued} wanted=${words.length > 0 ? 'none' : wanted}${later === undefined ? '' : `; [ "$last" = 1 ] || wanted=${later}`} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
-  const valued = new Set(
-    nodes.flatMap(({ flags }) => flags.filter(({ takesValue }) => takesValue)).map(({ name }) => name),
-  );
+  const valued = valuedFlags(nodes);
+  const long = valued.filter((flag) => flag.startsWith('--'));
   // Not `path`: in zsh that is PATH. Never `compgen -W` with names: it runs the commands in them.
   return `# bash completion for gantry; load it with: source <(gantry completion bash)
 _gantry_names() {
@@ -137,7 +149,7 @@ _gantry() {
     next="\${at:+$at }$word"
     case "$next" in
     ${paths.join('|')}) at="$next"; last=1 ;;
-    *) case "$word" in -*) ;; *) last=2 ;; esac ;;
+    *) case "$word/$prev" in -* | ${valued.map((flag) => `*/${flag}`).join(' | ')}) ;; *) last=2 ;; esac ;;
     esac
     flag="$prev" value="$word"
     case "$word" in --*=*) flag="\${word%%=*}"; value="\${word#*=}" ;; esac
@@ -165,7 +177,7 @@ ${cases.join('\n')}
   *' --set') _gantry_offer < <(_gantry_names set "$typed"); return ;;
   *' --host') server=''; _gantry_offer < <(_gantry_names hosts "$hosts"); return ;;
   ${contextFlags.map((name) => `*' ${name}'`).join(' | ')}) _gantry_offer < <(_gantry_names context "$typed"); return ;;
-  ${[...valued].map((name) => `*' ${name}'`).join(' | ')}) wanted=file ;;
+  ${long.map((name) => `*' ${name}'`).join(' | ')}) wanted=file ;;
   *)
     case "$typed" in
     -*) COMPREPLY=($(compgen -W "$offered" -- "$typed")); return ;;
@@ -199,25 +211,36 @@ export function fishCompletion(vocabulary: Vocabulary): string {
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   const lines = nodes.flatMap(({ path, words, flags, wanted, later }) => {
     const begin = `complete -c gantry -n ${quoted(`__gantry_at '${path}'`)}`;
-    const after = `complete -c gantry -n ${quoted(`__gantry_at '${path}'; and test (count (commandline -opc)) -gt ${path.split(' ').length + 1}`)}`;
+    const at = (place: string): string => `complete -c gantry -n ${quoted(`__gantry_at '${path}' ${place}`)}`;
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
         ({ name, letter, doc, takesValue }) =>
           `${begin} -l ${name.slice(2)}${letter === undefined ? '' : ` -s ${letter}`}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
       ),
-      ...(words.length > 0 ? [] : namesFor(begin, wanted)),
-      ...(later === undefined ? [] : namesFor(after, later)),
+      ...(words.length > 0 ? [] : namesFor(later === undefined ? begin : at('first'), wanted)),
+      ...(later === undefined ? [] : namesFor(at('later'), later)),
     ];
   });
   return `# fish completion for gantry; load it with: gantry completion fish | source
+# Whether the words so far lead to a verb, and with a second argument whether its first word or a later one is typed.
 function __gantry_at
     set -l path ''
+    set -l place first
+    set -l prev ''
     for word in (commandline -opc)[2..]
         set -l next (string trim -- "$path $word")
-        contains -- "$next" ${paths.join(' ')}; and set path $next
+        if contains -- "$next" ${paths.join(' ')}
+            set path $next
+            set place first
+        else if not string match -q -- '-*' "$word"; and not contains -- "$prev" ${valuedFlags(nodes).join(' ')}
+            set place later
+        end
+        set prev "$word"
     end
-    test "$path" = "$argv[1]"
+    test "$path" = "$argv[1]"; or return 1
+    set -q argv[2]; or return 0
+    test "$place" = "$argv[2]"
 end
 # The values of a flag on the line.
 function __gantry_values

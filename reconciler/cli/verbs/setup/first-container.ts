@@ -6,6 +6,7 @@ import { isManifestName } from '../../../manifest/text/sources.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
+import { sameServer } from '../../flags/same-server.ts';
 import type { Context } from '../../session/context.ts';
 import { withClient } from '../../session/connect.ts';
 import { hostOf } from '../../session/host.ts';
@@ -36,8 +37,7 @@ export async function makeFirstContainer(context: Context<InitOptions>, director
   }
   const network = isNow ? await freeNetwork(context) : 'gantry0';
   await writeNew(context, directory, firstContainer({ image: document, alias, name, network }));
-  const { embedded } = context.options;
-  const there = embedded === undefined ? '' : ` --embedded ${embedded}`;
+  const there = sameServer(context.io.argv);
   if (!isNow) {
     context.note(`Next: gantry apply ${directory}${there}`);
     return exitCodes.ok;

@@ -8,6 +8,7 @@ import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
+import { sameServer } from '../../flags/same-server.ts';
 import { templates, type Template } from './init-templates.ts';
 import { writeNew } from './write-new.ts';
 
@@ -26,8 +27,9 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
     return (await import('./first-container.ts')).makeFirstContainer(context, directory);
   const made = await writeNew(context, directory, template.files);
   context.jsonObjects({ made });
-  if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
-  else if (hasStack) context.note(`Next: gantry apply ${directory}`);
+  const there = sameServer(context.io.argv);
+  if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}${there}`);
+  else if (hasStack) context.note(`Next: gantry apply ${directory}${there}`);
   return exitCodes.ok;
 };
 

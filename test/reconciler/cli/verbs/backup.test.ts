@@ -88,6 +88,7 @@ test('A failure gives the reason and the exit code, and leaves no partial file',
   expect(existsSync(file)).toBe(false);
   await refused(['create', 'no-such'], /container no-such was not found/);
   await refused(['import', join(here, 'no-file')], /Cannot read/);
+  await refused(['import', here], /is a directory: name the file of a backup/);
   writeFileSync(file, 'hello');
   await refused(['import', file], /unknown packing/);
   await ok(['create', c, 'b']);

@@ -139,6 +139,8 @@ describe('gantry image', () => {
       code: 1,
       stderr: expect.stringMatching(/Cannot read/),
     });
+    const folder = await image(['import', here]);
+    expect([folder.code, folder.stderr]).toEqual([1, expect.stringMatching(/is a directory: name an image/)]);
     expect((await image(['import', 'https://x/y', 'second'])).stderr).toMatch(/whole image/);
     expect((await image(['publish', 'web', '--property', 'x'])).stderr).toMatch(/is not NAME=VALUE/);
     expect((await image(['export', 'nothing'])).stderr).toMatch(/Image nothing not found/);
