@@ -1,6 +1,6 @@
 // Calls a server that speaks the HTTP API of Vault (Vault, OpenBao): over TLS, with retries after errors that may pass, and without a secret in any message.
 import { readFile } from 'node:fs/promises';
-import type { Dispatcher } from 'undici';
+import { proxiedConnections, type Connections } from '../../../server/client/transport/proxied-connections.ts';
 import { pause, within } from '../../../server/lib/shared/deadline.ts';
 import { errorText, reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -48,7 +48,7 @@ const passing = new Set([412, 429, 472, 473, 500, 502, 503, 504]);
 
 export class VaultHttp {
   readonly #place: VaultPlace;
-  #dispatcher: Promise<Dispatcher> | undefined;
+  #connections: Promise<Connections> | undefined;
 
   constructor(place: VaultPlace) {
     this.#place = place;
@@ -76,7 +76,7 @@ export class VaultHttp {
   }
 
   async close(): Promise<void> {
-    await (await this.#dispatcher?.catch(() => undefined))?.destroy();
+    await (await this.#connections?.catch(() => undefined))?.destroy();
   }
 
   async #once(call: VaultCall, signal: AbortSignal | undefined): Promise<VaultAnswer> {
@@ -100,8 +100,8 @@ export class VaultHttp {
   ): Promise<VaultAnswer & { readonly location?: string }> {
     // The bundle has only the default export.
     const { request } = (await import('undici')).default;
-    this.#dispatcher ??= this.#connections();
-    const dispatcher = await this.#dispatcher;
+    this.#connections ??= this.#connect();
+    const dispatcher = await (await this.#connections).to(url);
     const { namespace } = this.#place;
     const headers = {
       'x-vault-request': 'true',
@@ -128,17 +128,17 @@ export class VaultHttp {
     );
   }
 
-  async #connections(): Promise<Dispatcher> {
-    const { Agent } = (await import('undici')).default;
+  async #connect(): Promise<Connections> {
     const { caFile } = this.#place;
-    if (caFile === undefined) return new Agent({ maxResponseSize: maxBytes });
-    const ca = await readFile(caFile, 'utf8').catch((error: unknown) => {
-      this.#dispatcher = undefined;
-      throw new VaultError('unreachable', `the authorities of ${this.host} cannot be read: ${reasonOf(error)}`, {
-        cause: error,
+    const read = async (path: string): Promise<string> =>
+      readFile(path, 'utf8').catch((error: unknown) => {
+        this.#connections = undefined;
+        throw new VaultError('unreachable', `the authorities of ${this.host} cannot be read: ${reasonOf(error)}`, {
+          cause: error,
+        });
       });
-    });
-    return new Agent({ maxResponseSize: maxBytes, connect: { ca } });
+    const ca = caFile === undefined ? undefined : await read(caFile);
+    return proxiedConnections({ ca, maxResponseSize: maxBytes }, process.env);
   }
 
   #unreachable = (error: unknown): VaultError =>

@@ -82,6 +82,12 @@ resource "gantry_container" "c" {
     for (const at of outside.keys()) expect(wrong).toContain(`with gantry_container.c${at}`);
     expect(wrong.split('The nic eth0 cannot have its ipv4.address:')).toHaveLength(outside.length + 1);
     expect(wrong).toContain('the network lan0');
+    const silent = first.replace('"ipv6.address"', '"ipv4.dhcp" = "false", "ipv6.address"');
+    terraform.write(`${pool}${silent}${nic('10.77.0.5')}`);
+    expect(await terraform.fails('plan')).toMatch(/the network lan0 gives out[\s\S]*ipv4.dhcp is false/);
+    const filtered = nic('10.77.0.5').replace('"ipv4.address"', '"security.ipv4_filtering" = "true", "ipv4.address"');
+    terraform.write(`${pool}${silent}${filtered}`);
+    expect((await terraform.plan()).output).not.toContain('cannot have its');
     terraform.write(`${pool}${first}${nic('10.77.0.5')}`);
     await terraform.settle();
     terraform.write(`${pool}${lan('10.78.0.1/24')}${nic('10.78.0.5')}`);

@@ -1,13 +1,14 @@
 // Secrets of Vault: both versions of KV, every login, tokens that end, and what Vault refuses, against a stand-in.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultError } from '../../../reconciler/manifest/secrets/vault-http.ts';
 import { VaultSecrets } from '../../../reconciler/manifest/secrets/vault-secrets.ts';
 import type { VaultLogin, VaultSettings } from '../../../reconciler/manifest/secrets/vault-session.ts';
 import { resolveSecrets } from '../../../reconciler/manifest/variables/secret-references.ts';
 import { cli } from '../../support/cli/io.ts';
 import { FakeVault, type FakeVaultOptions } from '../../support/controller/vault.ts';
+import { startConnectProxy } from '../../support/daemons/connect-proxy.ts';
 import { makePair } from '../../support/daemons/tls.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
@@ -173,6 +174,25 @@ describe('a server', () => {
     await expect(read(secrets())).rejects.toThrow('cannot be reached');
     for (const address of ['http://vault.example.org:8200', 'vault', 'https://me:pw@vault.example.org'])
       expect(() => secrets(undefined, { address }), address).toThrow('the address of Vault must');
+  });
+
+  test('goes through the proxy of HTTPS_PROXY, except for hosts of NO_PROXY', async () => {
+    const { certPem, keyPem } = await makePair('vault.test', { usage: 'server', subjectAltNames: ['vault.test'] });
+    await start({ tls: { cert: certPem, key: keyPem } });
+    const proxy = await startConnectProxy();
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await proxy.close();
+    });
+    vi.stubEnv('HTTPS_PROXY', proxy.address);
+    const address = vault.address.replace('127.0.0.1', 'vault.test');
+    const caFile = file('ca.pem', certPem);
+    expect(await read(secrets(undefined, { address, caFile }))).toBe('first');
+    expect(new Set(proxy.targets)).toEqual(new Set([new URL(address).host]));
+    const before = proxy.targets.length;
+    vi.stubEnv('NO_PROXY', '.test');
+    await expect(read(secrets(undefined, { address, caFile }))).rejects.toThrow(/vault.test:\d+ cannot be reached/);
+    expect(proxy.targets.length).toBe(before);
   });
 
   test('is waited for while it is sealed for a moment or stands by', async () => {
