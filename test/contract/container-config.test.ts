@@ -16,11 +16,11 @@ const passes = (key: string, value: string) => check({ [key]: value }).length ==
 const accepted: Record<string, readonly string[]> = {
   'boot.autostart': ['true', 'FALSE', '1', '0', 'yes', 'No', 'on', 'off'],
   'boot.stop.priority': ['-5', '0', '9223372036854775807', '+3'],
-  'limits.cpu': ['1', '16', '0-3', '0,2', '1-1', '0-1,4,6-7', '0-100'],
+  'limits.cpu': ['0', '1', '02', '16', '0-3', '0,2', '1-1', '0-1,4,6-7', '0-100'],
   'limits.cpu.allowance': ['50%', '100%', '25ms/100ms'],
   'limits.cpu.priority': ['0', '10'],
   'limits.memory': ['512', '512MB', '2GiB', '512 bytes', '50%', '100%'],
-  'limits.hugepages.2MB': ['64MiB', '1GB'],
+  'limits.hugepages.2MB': ['0', '64MiB', '1GB'],
   'cluster.evacuate': ['auto', 'stop', 'migrate', 'live-migrate'],
   'security.idmap.size': ['65536', '1000000'],
   'limits.kernel.nofile': ['1024', '1024:2048', 'unlimited', '1:unlimited'],
@@ -42,7 +42,7 @@ const accepted: Record<string, readonly string[]> = {
 const refused: Record<string, readonly string[]> = {
   'boot.autostart': ['2', 'maybe', 'true\n', ' true'],
   'boot.stop.priority': ['1.5', 'x', '9223372036854775808', '1e3'],
-  'limits.cpu': ['0', '-1', '1-', ',1', '3-1', '1--2', 'a', '1,,2', '1.5'],
+  'limits.cpu': ['-1', '1-', ',1', '3-1', '1--2', 'a', '1,,2', '1.5'],
   'limits.cpu.allowance': ['50', '0%', '25ms', '25/100', '25ms/2000ms', '0ms/100ms'],
   'limits.cpu.priority': ['-1', '11'],
   'limits.memory': ['5 GB', '1.5GiB', '512mb', '0', '0%', '101%', '-1'],

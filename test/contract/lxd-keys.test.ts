@@ -35,6 +35,7 @@ test.each([
 test('A device that only LXD has is no problem, and a property is one only when LXD does not have it either', () => {
   const devices: Devices = {
     tpm0: { type: 'tpm', path: '/dev/tpm0' },
+    gpu0: { type: 'gpu', gputype: 'mig', 'mig.gi': '1', 'mig.ci': '1' },
     eth0: { type: 'nic', nictype: 'bridged', parent: 'lan0', 'security.acls': 'web', nonsense: 'x' },
     eth1: { type: 'nic', nictype: 'p2p', parent: 'lan0', parnt: 'x' },
   };

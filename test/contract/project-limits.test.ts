@@ -81,10 +81,12 @@ describe('limits', () => {
   );
 
   test('a share of the host and a list of processors cannot be added up', () => {
+    const all = told(contents({ 'limits.cpu': '4' }, { containers: [container('a', { 'limits.cpu': '0' })] }));
+    expect(all).toEqual([expect.stringContaining('limits.cpu cannot be "0"')]);
     const one = container('a', { 'limits.cpu': '0-3', 'limits.memory': '50%' });
     const problems = told(contents({ 'limits.cpu': '4', 'limits.memory': '1GiB' }, { containers: [one] }));
     expect(problems).toEqual([
-      'container a config.limits.cpu cannot be "0-3": it must be a number of processors, not a list of them, since the project team limits limits.cpu to 4',
+      'container a config.limits.cpu cannot be "0-3": it must be a number of processors, neither a list of them nor 0, which means all, since the project team limits limits.cpu to 4',
       'container a config.limits.memory cannot be "50%": it must be a size, not a share of the host, since the project team limits limits.memory to 1GiB',
     ]);
   });

@@ -41,7 +41,7 @@ const limitNames =
 const limitValue = '(?:0|[1-9][0-9]{0,18}|unlimited)';
 
 const cpus: Check = (value) => {
-  if (/^[1-9][0-9]{0,3}$/.test(value)) return undefined;
+  if (/^[0-9]{1,5}$/.test(value)) return undefined;
   const rule = 'must be a number of CPUs (4), or the CPUs to use as a list or range (0,2 or 0-3)';
   for (const element of value.split(',')) {
     const match = /^([0-9]{1,4})(?:-([0-9]{1,4}))?$/.exec(element);
@@ -131,7 +131,7 @@ export const containerConfigKeys = {
     part: is.matches(/^[^=\s]+$/, 'must be the name of a variable: not empty, no = and no white space'),
   }),
   'image.*': make('text', is.any)('none', 'Copy of a property of the image it was made from.', { profile: false }),
-  'limits.cpu': word(cpus)('live', 'Number of CPUs, or the list of those to use. Unset: all.'),
+  'limits.cpu': word(cpus)('live', 'Number of CPUs, or the list of those to use. Unset or 0: all.'),
   'limits.cpu.allowance': word(allowance)(
     'live',
     'Share of CPU time when contended (50%), or hard limit (25ms/100ms).',
@@ -139,9 +139,13 @@ export const containerConfigKeys = {
   ),
   'limits.cpu.priority': count(0, 10)('live', 'CPU share among containers of equal allowance.', { default: '10' }),
   'limits.disk.priority': count(0, 10)('live', 'Share of disk time when contended.', { default: '5' }),
-  'limits.hugepages.*': make('size', is.size)('live', 'Memory in huge pages of that size. Unset: no limit.', {
-    part: is.oneOf('64KB', '1MB', '2MB', '1GB'),
-  }),
+  'limits.hugepages.*': make('size', is.sizeOrZero)(
+    'live',
+    'Memory in huge pages of that size. Unset: no limit; 0: none.',
+    {
+      part: is.oneOf('64KB', '1MB', '2MB', '1GB'),
+    },
+  ),
   'limits.kernel.*': word(kernelLimit)(
     'restart',
     'Kernel resource limit, as setrlimit names them: limits.kernel.nofile.',

@@ -77,6 +77,9 @@ export const atRestart = (check: Check, doc: string, more: More = {}): DevicePro
   ...more,
 });
 
+export const bootPriorityDoc =
+  'Taken as on LXD, where it orders the boot of virtual machines; no effect on containers.';
+
 /** Owner and mode of a device node in the container. */
 export const nodeOwner = {
   uid: live(is.id, 'Owner in the container.', { default: '0' }),

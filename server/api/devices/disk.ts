@@ -1,7 +1,15 @@
 // Device type disk: the root file system, storage volumes and host directories. Drivers mount them.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, problem, type DeviceConfig, type Devices, type DeviceSchema } from './device-schema.ts';
+import {
+  bootPriorityDoc,
+  isSet,
+  live,
+  problem,
+  type DeviceConfig,
+  type Devices,
+  type DeviceSchema,
+} from './device-schema.ts';
 import { fileSystemOptions, mountFlags, mountOptions } from './mount-flags.ts';
 
 const propagations = [
@@ -60,6 +68,7 @@ export const disk: DeviceSchema = {
       mountOptions,
       `Options of the mount, separated by commas: ${mountFlags.join(', ')}; with a block device also those of its file system.`,
     ),
+    'boot.priority': live(is.uint32, bootPriorityDoc),
     'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
     'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
     'limits.max': live(is.diskRate, 'Both limits at once.'),

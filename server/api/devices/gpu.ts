@@ -1,6 +1,7 @@
 // Device type gpu: graphics cards of the host.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
 import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
 import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
 
@@ -9,12 +10,16 @@ const pciAddress = is.matches(
   'must be a PCI address such as 0000:03:00.0',
 );
 
+const physical: Check = (value) =>
+  value === 'physical' ? undefined : 'must be physical: containers here get whole cards, neither mdev, mig nor sriov';
+
 export const gpu: DeviceSchema = {
   doc: 'Graphics cards of the host; without any choice all of them.',
   hotplug: true,
   adjustable: /^(vendorid|productid|id|pci|uid|gid|mode)$/,
   hostAccess: typeAccess,
   properties: {
+    gputype: live(physical, 'Kind of device that it passes in: whole cards only.', { default: 'physical' }),
     vendorid: live(hardwareId, 'Vendor id. Unset: any.'),
     productid: live(hardwareId, 'Product id. Unset: any.'),
     id: live(is.integer(0), 'Card number on the host.'),

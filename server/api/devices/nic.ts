@@ -5,13 +5,22 @@ import { parseCidr, type IpFamily } from '../text/ip.ts';
 import { splitList } from '../network/network-values.ts';
 import type { Problem } from '../problem.ts';
 import { layer3Properties, layer3Rules, layer3Types } from './layer3-nic.ts';
-import { isSet, live, problem, type DeviceConfig, type DeviceReference, type DeviceSchema } from './device-schema.ts';
+import {
+  bootPriorityDoc,
+  isSet,
+  live,
+  problem,
+  type DeviceConfig,
+  type DeviceReference,
+  type DeviceSchema,
+} from './device-schema.ts';
 
 export const nicTypes = ['bridged', 'ipvlan', 'macvlan', 'p2p', 'physical', 'routed', 'sriov'] as const;
 const needsParent = ['bridged', 'ipvlan', 'macvlan', 'physical', 'sriov'];
 const shaped = { only: ['bridged', 'p2p', 'routed'] };
 const bridged = { only: ['bridged'] };
 const addressed = { only: ['bridged', ...layer3Types] };
+const bootable = { only: nicTypes.filter((type) => !layer3Types.includes(type)) };
 const inMaas = { only: ['bridged', 'macvlan', 'physical', 'sriov'] };
 
 const orNone =
@@ -101,6 +110,9 @@ export const nic: DeviceSchema = {
       'Subnets, separated by commas, that the host routes to it while it is there.',
       shaped,
     ),
+    'ipv4.routes.external': live(routes(4), 'Taken as on LXD, which announces them by BGP; no effect here.', bridged),
+    'ipv6.routes.external': live(routes(6), 'Taken as on LXD, which announces them by BGP; no effect here.', bridged),
+    'boot.priority': live(is.uint32, bootPriorityDoc, bootable),
     'security.mac_filtering': live(is.bool, 'Drop frames with another MAC address.', { default: 'false', ...bridged }),
     'security.ipv4_filtering': live(
       is.bool,

@@ -106,7 +106,7 @@ function valueProblem(contents: ProjectContents, container: ProjectMember, key: 
 }
 
 const forms: Readonly<Record<SummedKey, string>> = {
-  'limits.cpu': 'a number of processors, not a list of them',
+  'limits.cpu': 'a number of processors, neither a list of them nor 0, which means all',
   'limits.memory': 'a size, not a share of the host',
   'limits.processes': 'a number',
 };
@@ -136,7 +136,9 @@ function rootOf(devices: ProjectMember['devices']) {
 /** Undefined: the value cannot be summed. */
 function amountOf(key: SummedKey, value: string): number | undefined {
   if (key === 'limits.memory') return value === '' ? undefined : parseBytes(value);
-  return /^[0-9]+$/.test(value) ? Number(value) : undefined;
+  const number = /^[0-9]+$/.test(value) ? Number(value) : undefined;
+  // Zero processors mean all of them.
+  return key === 'limits.cpu' && number === 0 ? undefined : number;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

@@ -157,15 +157,14 @@ const nicTypes: Readonly<Record<string, string>> = {
   ovn: 'network_type_ovn',
 };
 
+const gpuTypes: Readonly<Record<string, string>> = { mdev: 'gpu_mdev', mig: 'gpu_mig', sriov: 'gpu_sriov' };
+
 const properties: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   nic: {
     acceleration: 'ovn_nic_acceleration',
-    'boot.priority': 'vm_boot_priority',
     gvrp: 'network_gvrp',
     'ipv4.routes': 'container_nic_routes',
-    'ipv4.routes.external': 'network_ovn_external_subnets',
     'ipv6.routes': 'container_nic_routes',
-    'ipv6.routes.external': 'network_ovn_external_subnets',
     nested: today,
     'security.acls': 'network_ovn_acl',
     'security.acls.default.egress.action': 'network_ovn_acl_defaults',
@@ -176,14 +175,12 @@ const properties: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'vlan.tagged': 'instance_nic_bridged_vlan',
   },
   disk: {
-    'boot.priority': 'vm_boot_priority',
     'ceph.cluster_name': 'container_disk_ceph',
     'ceph.user_name': 'container_disk_ceph',
     'raw.mount.options': 'container_raw_mount',
     'size.state': 'disk_state_quota',
   },
   gpu: {
-    gputype: 'gpu_mdev',
     mdev: 'gpu_mdev',
     'mig.ci': 'gpu_mig',
     'mig.gi': 'gpu_mig',
@@ -202,6 +199,8 @@ const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined 
 export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
   const type = of(lxdDeviceTypes, device['type'] ?? '');
   if (type !== undefined) return { property: 'type', since: type };
+  const gpu = device['type'] === 'gpu' ? of(gpuTypes, device['gputype'] ?? '') : undefined;
+  if (gpu !== undefined) return { property: 'gputype', since: gpu };
   const nic = isNic(device) ? of(nicTypes, device['nictype'] ?? '') : undefined;
   return nic === undefined ? undefined : { property: 'nictype', since: nic };
 };

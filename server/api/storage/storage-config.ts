@@ -67,6 +67,21 @@ const snapshotKeys = {
 };
 const { 'snapshots.expiry': lifetime, 'snapshots.pattern': names, 'snapshots.schedule': times } = snapshotKeys;
 
+/** Keys of custom volumes, too. */
+const ownerKeys = {
+  'security.shifted': key(
+    'bool',
+    every,
+    'Containers with different id maps may use the volume at once. Where the kernel has id-mapped mounts they always may.',
+    { default: 'false', changeable: every },
+  ),
+  'security.unmapped': key('bool', every, 'Owners are not shifted when a container uses the volume.', {
+    default: 'false',
+    changeable: every,
+  }),
+};
+const { 'security.shifted': shifted, 'security.unmapped': unmapped } = ownerKeys;
+
 const removeSnapshots = key(
   'bool',
   ['zfs'],
@@ -152,10 +167,14 @@ export const poolConfigKeys = {
     'Writes of the server into volumes (create, copy, snapshot, restore, pushed files) are on the disk before they are acknowledged.',
     { default: 'false', changeable: ['btrfs', 'dir'] },
   ),
-  'volume.size': key('size', onBlocks, `Size of a new volume${inBlockMode}.`, {
-    default: '10GB',
-    changeable: onBlocks,
-  }),
+  'volume.size': key(
+    'size',
+    every,
+    'Size of a new volume: on lvm, ceph and zfs in block mode 10GB if unset; on dir, btrfs and cephfs of custom volumes, where the pool can limit them.',
+    { changeable: every },
+  ),
+  'volume.security.shifted': { ...shifted, doc: 'security.shifted of a new custom volume.' },
+  'volume.security.unmapped': { ...unmapped, doc: 'security.unmapped of a new custom volume.' },
   'volume.block.filesystem': key('text', onBlocks, `File system of a new volume${inBlockMode}.`, {
     check: fileSystem,
     default: 'ext4',
@@ -220,16 +239,7 @@ export const volumeConfigKeys = {
     default: 'discard',
     changeable: onBlocks,
   }),
-  'security.shifted': key(
-    'bool',
-    every,
-    'Containers with different id maps may use the volume at once. Where the kernel has id-mapped mounts they always may.',
-    { default: 'false', changeable: every },
-  ),
-  'security.unmapped': key('bool', every, 'Owners are not shifted when a container uses the volume.', {
-    default: 'false',
-    changeable: every,
-  }),
+  ...ownerKeys,
   ...snapshotKeys,
   'zfs.block_mode': key(
     'bool',
@@ -263,11 +273,20 @@ export function keysOf(driver: PoolDriver, config: StorageConfig): Record<string
   );
 }
 
-/** A new custom volume's config from its pool: snapshots.* that the request leaves open. */
+/** A new custom volume's config from its pool: snapshots.* and security.* that the request leaves open. */
 export function withPoolDefaults(pool: StorageConfig, config: Record<string, string>): Record<string, string> {
-  const defaults = Object.keys(snapshotKeys).flatMap((name) => {
+  const defaults = Object.keys({ ...snapshotKeys, ...ownerKeys }).flatMap((name) => {
     const value = pool[`volume.${name}`] ?? '';
     return value === '' ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(defaults), ...config };
+  const given = { ...Object.fromEntries(defaults), ...config };
+  const excluded = exclusive.find((key, at) => is.isTrue(config[key]) && !is.isTrue(config[exclusive[1 - at] ?? '']));
+  if (excluded === undefined) return given;
+  // The request decides between the two.
+  return Object.fromEntries(
+    Object.entries(given).filter(([key]) => key === excluded || !exclusive.includes(key) || Object.hasOwn(config, key)),
+  );
 }
+
+/** Keys of a volume of which one excludes the other. */
+export const exclusive: readonly string[] = ['security.shifted', 'security.unmapped'];

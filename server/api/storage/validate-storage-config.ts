@@ -3,6 +3,7 @@ import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import { poolDrivers } from './pool-drivers.ts';
 import {
+  exclusive,
   poolConfigKeys,
   volumeConfigKeys,
   type PoolDriver,
@@ -26,17 +27,20 @@ export function validatePoolConfig(driver: string, config: StorageConfig, old?: 
       path: 'config.lvm.thinpool_name',
       message: 'must be unset while lvm.use_thinpool is false: there is no thin pool then',
     });
-  return problems;
+  return [...problems, ...bothOwners(config, old, 'volume.')];
 }
 
 /** All problems of a volume's config; `driver` is that of its pool. */
 export function validateVolumeConfig(driver: PoolDriver, config: StorageConfig, old?: StorageConfig): Problem[] {
   const problems = validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
-  const isBoth = (one: StorageConfig): boolean =>
-    is.isTrue(one['security.shifted']) && is.isTrue(one['security.unmapped']);
-  if (!isBoth(config) || (old !== undefined && isBoth(old))) return problems;
-  const message = 'excludes security.unmapped: unset one of the two';
-  return [...problems, { path: 'config.security.shifted', message }];
+  return [...problems, ...bothOwners(config, old, '')];
+}
+
+function bothOwners(config: StorageConfig, old: StorageConfig | undefined, prefix: '' | 'volume.'): Problem[] {
+  const isBoth = (one: StorageConfig): boolean => exclusive.every((key) => is.isTrue(one[`${prefix}${key}`]));
+  if (!isBoth(config) || (old !== undefined && isBoth(old))) return [];
+  const message = `excludes ${prefix}security.unmapped: unset one of the two`;
+  return [{ path: `config.${prefix}security.shifted`, message }];
 }
 
 function validateConfig(

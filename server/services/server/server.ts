@@ -13,6 +13,7 @@ import { missingPackers } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
 import { ServerView, shownConfig, type ServerViewDeps } from './server-view.ts';
+import { unknownListenNames } from './listen-names.ts';
 import {
   HttpsListeners,
   serves,
@@ -114,6 +115,7 @@ export class ServerSettings {
     const sent = this.#withoutOwnAddress(body.config ?? {});
     const problems = validateServerConfig(sent);
     if (problems.length === 0) problems.push(...(await missingPackers(sent, this.#config())));
+    if (problems.length === 0) problems.push(...(await unknownListenNames(sent, this.#config())));
     if (problems.length === 0) problems.push(...this.#movedMember(sent));
     if (problems.length > 0) throw errors.invalid('server config', problems);
     const { secrets } = mergeServerConfig(this.#config(), sent, mode);

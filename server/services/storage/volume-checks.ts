@@ -75,6 +75,14 @@ export function volumeConfigProblems(
   return [...problems, { path: 'config.size', message: `pool ${pool} cannot limit a volume: use ${limitingPools}` }];
 }
 
+/** With volume.size of the pool in an empty volume that has none; drivers of block devices read it themselves. */
+export function withPoolSize(pools: Pools, pool: string, config: Record<string, string>): Record<string, string> {
+  const { driver, pool: made } = pools.use(pool);
+  const size = made.config['volume.size'] ?? '';
+  const isOwn = ['dir', 'btrfs', 'cephfs'].includes(driver.name);
+  return size === '' || !isOwn || (config['size'] ?? '') !== '' || !pools.canLimit(pool) ? config : { ...config, size };
+}
+
 /** Without volume keys that have no meaning in the pool. */
 export function keysIn(pools: Pools, pool: string, config: VolumeDocument['config']): Record<string, string> {
   const kept = keysOf(pools.use(pool).driver.name as PoolDriver, config);

@@ -23,6 +23,7 @@ import {
   findVolume,
   refuseRunningUsers,
   volumeLock,
+  withPoolSize,
   withVolumes,
   type VolumesDeps,
 } from './volume-checks.ts';
@@ -85,7 +86,11 @@ export class Volumes {
     if ((body.source?.type || 'copy') !== 'copy')
       throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
     if (sourceName === '') {
-      const config = checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config, findVolumeConfigKey));
+      const config = withPoolSize(
+        this.#deps.pools,
+        pool,
+        checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config, findVolumeConfigKey)),
+      );
       const document = this.#draft(volume.pool, config, body.description ?? '');
       const params: CreateVolumeParams = { volume, document, source: { kind: 'empty' } };
       await this.#createNow(caller, { volume, params: () => params }, never);

@@ -128,6 +128,19 @@ describe('server config', () => {
     expect(await config()).toEqual({});
   });
 
+  test.each(['cluster.https_address', 'core.debug_address', 'core.https_address', 'core.metrics_address'])(
+    '%s with a name without an address is refused, and nothing is stored',
+    async (key) => {
+      const body = { config: { [key]: 'nonsense.invalid:1', 'user.a': 'b' } };
+      const answer = await daemon.call('PATCH', '/1.0', body);
+      expect([answer.status, answer.body.metadata.details]).toEqual([
+        400,
+        [{ path: `config.${key}`, message: expect.stringContaining('"nonsense.invalid" has no address') }],
+      ]);
+      expect(await config()).toEqual({});
+    },
+  );
+
   test('the trust password is written as text and reads back as true, also after a restart', async () => {
     await withDaemon({}, async (own) => {
       await own.call('PATCH', '/1.0', { config: { 'core.trust_password': 'open sesame' } });

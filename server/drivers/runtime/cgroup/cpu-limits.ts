@@ -8,12 +8,12 @@ export type CpuWish =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'pinned'; readonly cpus: readonly number[] };
 
-/** `3` = any three, `0,2` or `1-3` or `1-1` = exactly those. */
+/** `3` = any three, `0` = all, as on LXD, `0,2` or `1-3` or `1-1` = exactly those. */
 export function parseCpus(text: string): CpuWish {
   if (text === '') return { kind: 'all' };
   if (/^[0-9]+$/.test(text)) {
     const count = Number(text);
-    if (count < 1) throw driverErrors.invalid(`limits.cpu "${text}" leaves no cpu`);
+    if (count < 1) return { kind: 'all' };
     return { kind: 'count', count };
   }
   return { kind: 'pinned', cpus: parseCpuList(text) };

@@ -100,7 +100,8 @@ describe('cpus', () => {
     expect(parseCpus('2')).toEqual({ kind: 'count', count: 2 });
     expect(parseCpus('1-1')).toEqual({ kind: 'pinned', cpus: [1] });
     expect(parseCpus('3,0-1')).toEqual({ kind: 'pinned', cpus: [0, 1, 3] });
-    for (const bad of ['0', '-', '1-', ',1', '3-1', 'a']) expect(() => parseCpus(bad)).toThrow();
+    expect(parseCpus('0')).toEqual({ kind: 'all' });
+    for (const bad of ['-', '1-', ',1', '3-1', 'a']) expect(() => parseCpus(bad)).toThrow();
   });
 
   const claims = (wishes: Record<string, string>, current: Record<string, readonly number[]> = {}) =>

@@ -49,6 +49,19 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     expect(space.total).toBe(256 * 1_048_576);
   });
 
+  test('gives new custom volumes the size volume.size, unless they have their own', async () => {
+    const to = async (value: string) =>
+      daemon.call('PATCH', '/1.0/storage-pools/fast', { config: { 'volume.size': value } });
+    expect((await to('8MiB')).status).toBe(200);
+    const volumes = '/1.0/storage-pools/fast/volumes/custom';
+    await daemon.call('POST', volumes, { name: 'usual' });
+    await daemon.call('POST', volumes, { name: 'own', config: { size: '16MiB' } });
+    expect((await daemon.get(`${volumes}/usual`)).config).toEqual({ size: '8MiB' });
+    expect((await daemon.get(`${volumes}/own`)).config).toEqual({ size: '16MiB' });
+    for (const name of ['usual', 'own']) await daemon.call('DELETE', `${volumes}/${name}`);
+    expect((await to('')).status).toBe(200);
+  });
+
   test('enforces the size of a root disk: at creation, changed, of a copy, after a restore, from the profile', async () => {
     await createContainer(daemon, 'c', size('8MiB'));
     expect(fill('c', 12)).toBe(full);

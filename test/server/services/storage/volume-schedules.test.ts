@@ -170,3 +170,19 @@ test('volume.snapshots.* of a pool are defaults of its new volumes; older ones s
   await daemon.call('PUT', at('timed', fresh), { config: {} });
   expect(await configOf(fresh)).toEqual({});
 });
+
+test('volume.security.* of a pool are defaults of its new volumes, and a request decides between the two', async () => {
+  const config = { 'volume.security.shifted': 'true', 'volume.size': '1GB' };
+  const answer = await daemon.call('POST', '/1.0/storage-pools', { name: 'shifted', driver: 'dir', config });
+  expect(answer.status).toBe(200);
+  const configOf = async (name: string): Promise<Json> => (await daemon.get(at('shifted', name))).config;
+  const [fresh, other] = [await made({}, 'shifted'), await made({ 'security.unmapped': 'true' }, 'shifted')];
+  // A pool of dir without project quotas cannot hold a size.
+  expect(await configOf(fresh)).toEqual({ 'security.shifted': 'true' });
+  expect(await configOf(other)).toMatchObject({ 'security.unmapped': 'true' });
+  expect(await configOf(other)).not.toHaveProperty('security.shifted');
+  const both = { config: { 'volume.security.unmapped': 'true' } };
+  expect(messageOf(await daemon.call('PATCH', '/1.0/storage-pools/shifted', both))).toMatch(
+    /^400 .*config\.volume\.security\.shifted/,
+  );
+});
