@@ -288,5 +288,9 @@ export function withPoolDefaults(pool: StorageConfig, config: Record<string, str
   );
 }
 
+/** The size that the config of a new custom volume gets; empty: none. Drivers of block devices read volume.size themselves. */
+export const defaultSize = (driver: PoolDriver, pool: StorageConfig): string =>
+  onBlocks.includes(driver) ? '' : (pool['volume.size'] ?? '');
+
 /** Keys of a volume of which one excludes the other. */
 export const exclusive: readonly string[] = ['security.shifted', 'security.unmapped'];

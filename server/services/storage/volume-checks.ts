@@ -2,7 +2,7 @@
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { errors, mustFind } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
-import { keysOf, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { defaultSize, keysOf, type PoolDriver } from '../../api/storage/storage-config.ts';
 import { validateVolumeConfig } from '../../api/storage/validate-storage-config.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import { type VolumeId, volumeKey } from '../../records/record-names.ts';
@@ -75,12 +75,11 @@ export function volumeConfigProblems(
   return [...problems, { path: 'config.size', message: `pool ${pool} cannot limit a volume: use ${limitingPools}` }];
 }
 
-/** With volume.size of the pool in an empty volume that has none; drivers of block devices read it themselves. */
+/** Adds volume.size of the pool to the config of an empty volume, where the driver does not read that key itself. */
 export function withPoolSize(pools: Pools, pool: string, config: Record<string, string>): Record<string, string> {
   const { driver, pool: made } = pools.use(pool);
-  const size = made.config['volume.size'] ?? '';
-  const isOwn = ['dir', 'btrfs', 'cephfs'].includes(driver.name);
-  return size === '' || !isOwn || (config['size'] ?? '') !== '' || !pools.canLimit(pool) ? config : { ...config, size };
+  const size = defaultSize(driver.name as PoolDriver, made.config);
+  return size === '' || (config['size'] ?? '') !== '' || !pools.canLimit(pool) ? config : { ...config, size };
 }
 
 /** Without volume keys that have no meaning in the pool. */
