@@ -13,6 +13,8 @@ const pciAddress = is.matches(
 const physical: Check = (value) =>
   value === 'physical' ? undefined : 'must be physical: containers here get whole cards, neither mdev, mig nor sriov';
 
+export const isGpu = ({ type }: DeviceConfig): boolean => type === 'gpu';
+
 export const gpu: DeviceSchema = {
   doc: 'Graphics cards of the host; without any choice all of them.',
   hotplug: true,

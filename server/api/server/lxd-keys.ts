@@ -2,6 +2,7 @@
 // extension. Only names and the effect of a change; the server checks values, or this contract if it has a row. Source: API extensions of
 // LXD 5.0, tried on 5.0.2.
 import type { DeviceConfig, Devices } from '../devices/index.ts';
+import { isGpu } from '../devices/gpu.ts';
 import { isNic } from '../devices/nic.ts';
 import { extensions } from './extensions.ts';
 import type { Effect } from '../schema/field.ts';
@@ -199,7 +200,7 @@ const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined 
 export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
   const type = of(lxdDeviceTypes, device['type'] ?? '');
   if (type !== undefined) return { property: 'type', since: type };
-  const gpu = device['type'] === 'gpu' ? of(gpuTypes, device['gputype'] ?? '') : undefined;
+  const gpu = isGpu(device) ? of(gpuTypes, device['gputype'] ?? '') : undefined;
   if (gpu !== undefined) return { property: 'gputype', since: gpu };
   const nic = isNic(device) ? of(nicTypes, device['nictype'] ?? '') : undefined;
   return nic === undefined ? undefined : { property: 'nictype', since: nic };
