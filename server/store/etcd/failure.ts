@@ -77,7 +77,7 @@ export class NewLeader extends EtcdFailure {
 }
 
 export const noSpaceText =
-  'etcd has used up its space quota (alarm NOSPACE): compact and defragment it, or raise --quota-backend-bytes, then run etcdctl alarm disarm';
+  'etcd has used up its space quota (alarm NOSPACE): delete what is no longer needed. Etcds that members of a cluster run recover by themselves then; another one has to be compacted and defragmented, or given a larger --quota-backend-bytes, before etcdctl alarm disarm';
 
 function byCode(
   code: number,

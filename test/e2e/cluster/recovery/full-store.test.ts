@@ -20,6 +20,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster whose etcd is full', { t
     await fill(store);
     const refused = await member.call('POST', '/1.0/profiles', { name: 'refused' });
     expect([refused.status, refused.body.metadata.code]).toEqual([500, 'diskFull']);
+    expect(refused.body.metadata.message).toContain('run recover by themselves then');
     await member.restart();
     expect((await member.call('POST', '/1.0/profiles', { name: 'taken' })).status).toBe(200);
   });
