@@ -27,12 +27,7 @@ resource "gantry_container" "c" {
   ${more}
 }
 `;
-
-  test('Another name renames a container with its files, snapshots, commands and data, and the container runs again', async () => {
-    const all = (name: string, snapshot = 'one'): string => `${pool}${container(
-      name,
-      'exec = { a = { command = ["sh", "-c", "echo ran >>/log"], on = "create" } }',
-    )}
+  const withObjects = (its: string, snapshot: string): string => `${pool}${its}
 resource "gantry_snapshot" "s" {
   container = gantry_container.c.name
   name      = "${snapshot}"
@@ -47,6 +42,10 @@ resource "gantry_container_exec" "e" {
   command   = ["true"]
 }
 `;
+
+  test('Another name renames a container with its files, snapshots, commands and data, and the container runs again', async () => {
+    const onCreate = 'exec = { a = { command = ["sh", "-c", "echo ran >>/log"], on = "create" } }';
+    const all = (name: string, snapshot = 'one'): string => withObjects(container(name, onCreate), snapshot);
     terraform.write(all('web'));
     await terraform.apply();
     const before = await daemon.get('/1.0/containers/web');
@@ -81,21 +80,7 @@ resource "gantry_container_exec" "e" {
   });
 
   test('A rename whose state was lost is found by the next refresh, and a rename by hand is reverted with its objects', async () => {
-    const all = (name: string): string => `${pool}${container(name)}
-resource "gantry_snapshot" "s" {
-  container = gantry_container.c.name
-  name      = "of-${name}"
-}
-resource "gantry_container_file" "f" {
-  container = gantry_container.c.name
-  path      = "/etc/motd"
-  content   = "hello"
-}
-resource "gantry_container_exec" "e" {
-  container = gantry_container.c.name
-  command   = ["true"]
-}
-`;
+    const all = (name: string): string => withObjects(container(name), `of-${name}`);
     terraform.write(all('web'));
     await terraform.apply();
     const before = await daemon.get('/1.0/containers/web');

@@ -11,7 +11,7 @@ import {
   watchersIn,
 } from '../../../../server/drivers/storage/ceph/commands.ts';
 import { idOf, imageName, needsMark } from '../../../../server/drivers/storage/ceph/names.ts';
-import { seededRandom } from '../../../support/random.ts';
+import { expectDistinctNames } from '../../../support/drivers/volume-names.ts';
 
 const ids = [
   'containers/web',
@@ -44,17 +44,11 @@ describe('names of images', () => {
   });
 
   test('two volumes never have one name', () => {
-    const letters = ['a', 'b', '-', '%', ':', '.', '2', '5', '@'];
-    const random = seededRandom();
-    const pick = (count: number): number => Math.floor(random.next() * count);
-    const seen = new Map<string, string>();
-    for (let round = 0; round < 5_000; round += 1) {
-      const word = (): string => Array.from({ length: 1 + pick(5) }, () => letters[pick(letters.length)]).join('');
-      const id = `custom-snapshots/${word()}/${word()}`;
-      expect(seen.get(imageName(id)) ?? id, `seed ${random.seed}`).toBe(id);
-      seen.set(imageName(id), id);
-      expect(idOf(imageName(id), [])).toBe(id);
-    }
+    expectDistinctNames({
+      letters: ['a', 'b', '-', '%', ':', '.', '2', '5', '@'],
+      nameOf: imageName,
+      idOf: (name) => idOf(name, []),
+    });
   });
 
   test('images of others are none of ours', () => {

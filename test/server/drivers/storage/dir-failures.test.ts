@@ -36,9 +36,8 @@ describe('the first container of an image', () => {
     });
   const make = ({ storage, pool }: DirPlace, name: string): Promise<void> =>
     storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never);
-  afterEach(() => startProgramsBy(undefined));
-
-  test('does not wait until the unpacked image is on the disk; the others do, and unpack nothing', async () => {
+  /** The first container is made, and the sync of its image waits at the gate. */
+  async function makeFirst() {
     let calls = 0;
     const where = await place(async (...all) => {
       calls += 1;
@@ -47,6 +46,12 @@ describe('the first container of an image', () => {
     const gate = join(where.state, 'gate');
     holdSyncs(gate);
     await make(where, 'a');
+    return { where, gate, calls: () => calls };
+  }
+  afterEach(() => startProgramsBy(undefined));
+
+  test('does not wait until the unpacked image is on the disk; the others do, and unpack nothing', async () => {
+    const { where, gate, calls } = await makeFirst();
     expect(await readFile(join(where.storage.volumePath(where.pool, container('a')), 'rootfs/file'), 'utf8')).toBe(
       'content',
     );
@@ -54,25 +59,18 @@ describe('the first container of an image', () => {
     const others = [make(where, 'b'), where.storage.hasVolume(where.pool, ofImage)];
     await writeFile(gate, 'open');
     expect(await Promise.all(others)).toEqual([undefined, true]);
-    expect(calls).toBe(1);
+    expect(calls()).toBe(1);
   });
 
   test('is there also when its image could not be kept: the next one unpacks it again', async () => {
-    let calls = 0;
-    const where = await place(async (...all) => {
-      calls += 1;
-      await simpleUnpack(...all);
-    });
-    const gate = join(where.state, 'gate');
-    holdSyncs(gate);
-    await make(where, 'a');
+    const { where, gate, calls } = await makeFirst();
     await writeFile(gate, 'fail');
     expect(await where.storage.hasVolume(where.pool, ofImage)).toBe(false);
     await where.storage.deleteVolume(where.pool, ofImage);
     expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
     await writeFile(gate, 'open');
     await make(where, 'b');
-    expect(calls).toBe(2);
+    expect(calls()).toBe(2);
   });
 });
 

@@ -12,7 +12,7 @@ import { tempFolder } from '../../../support/temp-folder.ts';
 import { contentIn, mountOptions } from '../../../../server/drivers/storage/blocks/commands.ts';
 import { saysFull } from '../../../../server/drivers/storage/lvm/commands.ts';
 import { deviceOf, idOf, logicalName, tagsFor } from '../../../../server/drivers/storage/lvm/names.ts';
-import { seededRandom } from '../../../support/random.ts';
+import { expectDistinctNames } from '../../../support/drivers/volume-names.ts';
 
 const ids = [
   'containers/web',
@@ -66,18 +66,11 @@ describe('names of logical volumes', () => {
   });
 
   test('two volumes never have one name', () => {
-    const letters = ['a', 'b', '-', '%', '_', '+', '.'];
-    const random = seededRandom();
-    const pick = (count: number): number => Math.floor(random.next() * count);
-    const seen = new Map<string, string>();
-    for (let round = 0; round < 5_000; round += 1) {
-      const word = (): string => Array.from({ length: 1 + pick(4) }, () => letters[pick(letters.length)]).join('');
-      const id = pick(2) === 0 ? `custom/${word()}` : `custom-snapshots/${word()}/${word()}`;
-      const name = logicalName(id);
-      expect(seen.get(name) ?? id, `seed ${random.seed}`).toBe(id);
-      seen.set(name, id);
-      expect(idOf(name, tagsFor(id))).toBe(id);
-    }
+    expectDistinctNames({
+      letters: ['a', 'b', '-', '%', '_', '+', '.'],
+      nameOf: logicalName,
+      idOf: (name, id) => idOf(name, tagsFor(id)),
+    });
   });
 
   test('logical volumes of others are not taken for volumes, and a half-done rename still has one name', () => {

@@ -23,7 +23,7 @@ import {
   idText,
   poolNameProblem,
 } from '../../../../server/drivers/storage/zfs/names.ts';
-import { seededRandom } from '../../../support/random.ts';
+import { expectDistinctNames } from '../../../support/drivers/volume-names.ts';
 
 const ids = [
   'containers/web',
@@ -61,17 +61,11 @@ describe('names of datasets', () => {
   });
 
   test('two volumes never have one name', () => {
-    const letters = ['a', 'b', '-', '%', ':', '.', '2', '5', '@'];
-    const random = seededRandom();
-    const pick = (count: number): number => Math.floor(random.next() * count);
-    const seen = new Map<string, string>();
-    for (let round = 0; round < 5_000; round += 1) {
-      const word = (): string => Array.from({ length: 1 + pick(5) }, () => letters[pick(letters.length)]).join('');
-      const id = `custom-snapshots/${word()}/${word()}`;
-      expect(seen.get(datasetName(id)) ?? id).toBe(id);
-      seen.set(datasetName(id), id);
-      expect(idOf(datasetName(id), '')).toBe(id);
-    }
+    expectDistinctNames({
+      letters: ['a', 'b', '-', '%', ':', '.', '2', '5', '@'],
+      nameOf: datasetName,
+      idOf: (name, id) => idOf(name, idText(id) ?? ''),
+    });
   });
 
   test('the property of a volume under a hash has the old name and the new one while it is renamed', () => {
