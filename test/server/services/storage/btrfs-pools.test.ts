@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     expect((await to('')).status).toBe(200);
   });
 
-  test('enforces the size of a root disk: at creation, changed, of a copy, after a restore, from the profile', async () => {
+  test('enforces the size of a root disk: at creation, changed, of a copy and one of a snapshot, after a restore, from the profile', async () => {
     await createContainer(daemon, 'c', size('8MiB'));
     expect(fill('c', 12)).toBe(full);
     await daemon.call('PATCH', '/1.0/containers/c', size('24MiB'));
@@ -72,6 +72,8 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     await daemon.ok('POST', '/1.0/containers/c/snapshots', { name: 's' });
     await daemon.ok('PUT', '/1.0/containers/c', { restore: 's' });
     expect(fill('c', 32)).toBe(full);
+    await createContainer(daemon, 'e', { source: { type: 'copy', source: 'c/s' } });
+    expect(fill('e', 32)).toBe(full);
     await daemon.call('PATCH', '/1.0/containers/c', size(''));
     await daemon.ok('PUT', '/1.0/containers/c', { profiles: ['default'] });
     expect(fill('c', 32)).toBe('fits');
@@ -80,7 +82,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     expect(fill('c', 48)).toBe(full);
     const { devices } = await daemon.get('/1.0/profiles/default');
     await daemon.call('PUT', '/1.0/profiles/default', { devices: { root: { ...devices.root, size: '' } } });
-    for (const name of ['c', 'd']) await daemon.ok('DELETE', `/1.0/containers/${name}`);
+    for (const name of ['c', 'd', 'e']) await daemon.ok('DELETE', `/1.0/containers/${name}`);
   });
 
   test('a size below the used space is refused, of root disks and volumes alike, and changes nothing; a full one can get more', async () => {
