@@ -115,15 +115,23 @@ export async function startConsole(
   const session = await open(deps, `${containerPath(name)}/console`, body, signal);
   const channel = session.channel('0');
   channel.readFrom(options.stdin);
+  let isLeft = false;
   const finish = async (): Promise<void> => {
     try {
       await channel.writeTo(options.stdout);
     } finally {
       session.close();
     }
-    await session.operation;
+    await session.operation.catch((error: unknown) => {
+      // LXD may fail the operation of a console that its client has left: it writes to the terminal that it closed.
+      if (!isLeft) throw error;
+    });
   };
-  return { ended: finish(), resize: session.resize, close: session.close };
+  const close = (): void => {
+    isLeft = true;
+    session.close();
+  };
+  return { ended: finish(), resize: session.resize, close };
 }
 
 interface OpenSession {

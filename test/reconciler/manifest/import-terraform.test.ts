@@ -243,7 +243,10 @@ describe('Bad input', () => {
       return ran.stderr;
     };
     expect(await run(folder)).toContain('has no *.tf or *.tf.json file');
-    expect(await run(join(folder, 'none'))).toContain('cannot read');
+    for (const verb of ['lxd-terraform', 'compose']) {
+      const ran = await cli(['import', verb, join(folder, 'none')]);
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/cannot read .*: there is no such file/)]);
+    }
     expect(await run(shop, '-o', folder)).toContain('already exists: name a new folder');
     expect(await run(shop, '-o', join(shop, 'new'))).toContain('name a new folder beside it');
   });

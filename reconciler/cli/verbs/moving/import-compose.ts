@@ -6,6 +6,7 @@ import { importCompose } from '../../../manifest/import-compose/import-compose.t
 import { exactYaml } from '../../../manifest/text/yaml-text.ts';
 import { formatManifest } from '../../../manifest/text/format.ts';
 import { writeOutput } from '../../output/write-text.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import type { Run } from '../../session/context.ts';
 import type { ImportComposeOptions } from './import-verbs.ts';
@@ -20,8 +21,8 @@ export const importComposeFile: Run<ImportComposeOptions> = async (context, [giv
   const text =
     file === '-'
       ? await textOfStream(context.io.stdin)
-      : await readFile(file, 'utf8').catch((error: Error) => {
-          throw usageError(`cannot read ${file}: ${error.message}`);
+      : await readFile(file, 'utf8').catch((error: unknown) => {
+          throw fileError(`cannot read ${file}`, error);
         });
   const { documents, notes, errors } = importCompose(text, dirname(resolve(file)), parts, readSmallText);
   for (const { line, text: what } of [...errors, ...notes]) context.note(`${file}:${line}: ${what}`);

@@ -32,8 +32,8 @@ export const importTerraformFolder: Run<ImportTerraformOptions> = async (context
 
 /** Relative paths of all *.tf and *.tf.json files, those of modules in sub-folders too. */
 async function configurationIn(dir: string): Promise<readonly string[]> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((error: Error) => {
-    throw usageError(`cannot read ${dir}: ${error.message}`);
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    throw fileError(`cannot read ${dir}`, error);
   });
   const paths = entries
     .filter((entry) => entry.isFile() && /\.tf(?:\.json)?$/.test(entry.name))

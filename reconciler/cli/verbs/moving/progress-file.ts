@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { fileError } from '../../../../server/lib/shared/error-code.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { makeFolder } from '../../../../server/lib/shared/make-folder.ts';
 import { replaceWhole } from '../../../../server/lib/durable-files.ts';
@@ -51,7 +52,7 @@ export async function openProgress(folder: string, from: string, to: string): Pr
 async function readEntries(file: string, from: string, to: string): Promise<Written['entries']> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw usageError(`cannot read ${file}: ${error.message}`);
+    throw fileError(`cannot read ${file}`, error);
   });
   if (text === undefined) return {};
   const read = parsed(file, text);
