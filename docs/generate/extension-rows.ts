@@ -5,6 +5,7 @@ export type ExtensionRow = readonly [source: string, test: string, word: string]
 
 /** Extension, file below server/, file below test/, words of the case that shows it. */
 const written = `
+network_counters_errors_dropped | drivers/runtime/nic/netlink.ts | server/drivers/runtime/parsers.test.ts | packets_dropped_inbound
 container_host_shutdown_timeout | services/containers/power/host-shutdown.ts | server/services/containers/host-shutdown.test.ts | boot.host_shutdown_timeout
 container_stop_priority | services/containers/power/host-shutdown.ts | server/services/containers/host-shutdown.test.ts | boot.stop.priority
 container_syscall_filtering | drivers/runtime/lxc/seccomp.ts | server/drivers/runtime/lxc-config-keys.test.ts | security.syscalls

@@ -10,6 +10,8 @@ const suite = 'conformance/network.ts';
 
 /** Keys: those of docs/keys/network.md. */
 export const networkKeyTests: Readonly<Record<string, string>> = {
+  'maas.subnet.ipv4': 'server/services/maas.test.ts',
+  'maas.subnet.ipv6': 'server/services/maas.test.ts',
   'bridge.driver': 'server/drivers/network/openvswitch.test.ts',
   'bridge.external_interfaces': onHost,
   'bridge.hwaddr': suite,

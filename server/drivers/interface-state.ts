@@ -15,6 +15,10 @@ export interface InterfaceState {
     readonly bytes_sent: number;
     readonly packets_received: number;
     readonly packets_sent: number;
+    readonly errors_received: number;
+    readonly errors_sent: number;
+    readonly packets_dropped_inbound: number;
+    readonly packets_dropped_outbound: number;
   };
   readonly hwaddr: string;
   readonly host_name: string;

@@ -1,6 +1,6 @@
 // Containers on the wire: the object, its creation source, its state (spec 2.5, 2.6).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, DeviceMap, interfaceState } from '../schema/common-schemas.ts';
+import { ConfigMap, containerCounters, Description, DeviceMap, interfaceState } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -158,7 +158,10 @@ export const ContainerState = Type.Object({
     swap_usage_peak: Type.Integer(),
   }),
   network: Type.Union([
-    Type.Record(Type.String(), Type.Object({ ...interfaceState, host_name: Type.String() })),
+    Type.Record(
+      Type.String(),
+      Type.Object({ ...interfaceState, counters: containerCounters, host_name: Type.String() }),
+    ),
     Type.Null(),
   ]),
   pid: Type.Integer(),

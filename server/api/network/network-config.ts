@@ -44,6 +44,11 @@ function familyKeys(family: IpFamily): NetworkConfigKey[] {
     key(`${v}.firewall`, bool, 'Make filter rules for the network.', 'true'),
     key(`${v}.nat`, bool, nat, 'false'),
     key(
+      `maas.subnet.${v}`,
+      { kind: 'text' },
+      `MAAS subnet in which nics that name the network reserve their IPv${family} addresses.`,
+    ),
+    key(
       `${v}.nat.address`,
       { kind: 'address', family },
       `Address of the host that traffic leaving the network comes from (with ${v}.nat). Absent: that of the interface it leaves by.`,

@@ -35,17 +35,28 @@ export const describedBody = {
 /** Config of single members of a cluster, by name. */
 export const MemberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
 
+const counters = {
+  bytes_received: Type.Integer(),
+  bytes_sent: Type.Integer(),
+  packets_received: Type.Integer(),
+  packets_sent: Type.Integer(),
+};
+
+/** The counters of a container's interface, as LXD has them; those of networks lack errors and drops there. */
+export const containerCounters = Type.Object({
+  ...counters,
+  errors_received: Type.Integer(),
+  errors_sent: Type.Integer(),
+  packets_dropped_inbound: Type.Integer(),
+  packets_dropped_outbound: Type.Integer(),
+});
+
 /** The state of an interface (spec 2.6). */
 export const interfaceState = {
   addresses: Type.Array(
     Type.Object({ family: Type.String(), address: Type.String(), netmask: Type.String(), scope: Type.String() }),
   ),
-  counters: Type.Object({
-    bytes_received: Type.Integer(),
-    bytes_sent: Type.Integer(),
-    packets_received: Type.Integer(),
-    packets_sent: Type.Integer(),
-  }),
+  counters: Type.Object(counters),
   hwaddr: Type.String(),
   mtu: Type.Integer(),
   state: Type.String(),

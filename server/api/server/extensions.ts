@@ -60,6 +60,7 @@ const laterExtensions = [
   'linux_sysctl',
   'network_dns_search',
   'network_nat_address',
+  'network_counters_errors_dropped',
   'network_acl',
   'network_bridge_acl',
   'container_nic_routes',

@@ -28,7 +28,8 @@ export interface DynamicLease {
 }
 
 /** An interface has the part of its kind, if any. */
-export type NetworkState = Omit<InterfaceState, 'host_name'> & Pick<State, 'bridge' | 'bond' | 'vlan'>;
+export type NetworkState = Omit<InterfaceState, 'host_name' | 'counters'> &
+  Pick<State, 'counters' | 'bridge' | 'bond' | 'vlan'>;
 
 export interface HostInterface {
   readonly name: string;

@@ -63,7 +63,7 @@ export class MaasRegistry {
 
   /** Reserves the addresses of a container that `record` makes. If MAAS refuses, or `record` fails, neither exists. */
   async reserving(name: string, document: ContainerDocument, record: () => Promise<void>): Promise<void> {
-    const wanted = wantedDevice(name, document, expand(document, profilesOf(this.#deps.records, name)));
+    const wanted = this.#wantedOf(name, document);
     const place = this.#place();
     if (place === undefined || wanted === undefined) return record();
     this.#making.add(wanted.uuid);
@@ -180,22 +180,27 @@ export class MaasRegistry {
   }
 
   #wantedOf(name: string, document: ContainerDocument): WantedDevice | undefined {
-    return wantedDevice(name, document, expand(document, profilesOf(this.#deps.records, name)));
+    const { networks } = this.#deps.records;
+    const expanded = expand(document, profilesOf(this.#deps.records, name));
+    return wantedDevice(name, document, expanded, (network) => networks.get(network)?.document.config ?? {});
   }
 }
 
-/** Undefined: none of its nics is in a MAAS subnet. Pure. */
+/** Undefined: none of its nics, or their networks, is in a MAAS subnet. Pure. */
 export function wantedDevice(
   name: string,
   { uuid }: Pick<ContainerDocument, 'uuid'>,
   { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
+  networkConfig: (network: string) => ConfigMap,
 ): WantedDevice | undefined {
   const interfaces = Object.entries(devices).flatMap(([device, properties]) => {
     if (!isNic(properties)) return [];
     const nic = resolveDevice(properties);
     const hwaddr = (nic['hwaddr'] || config[`volatile.${device}.hwaddr`] || '').toLowerCase();
     const subnets = (['ipv4', 'ipv6'] as const).flatMap((family) => {
-      const subnet = nic[`maas.subnet.${family}`] ?? '';
+      const key = `maas.subnet.${family}`;
+      // The network of a nic says it where the nic does not.
+      const subnet = nic[key] || networkConfig(nic['network'] ?? '')[key] || '';
       const address = nic[`${family}.address`] ?? '';
       return subnet === '' ? [] : [{ subnet, address: address === 'none' ? '' : address }];
     });

@@ -69,6 +69,16 @@ describe('over the API', () => {
     expect(maas.reservations()).toEqual([`c1.maas ${mac(1)} lan=10.77.0.1`]);
   });
 
+  test('a nic that names a network has its addresses reserved in the subnets of that network', async () => {
+    const network = { name: 'lan0', config: { 'ipv4.address': '10.77.0.254/24', 'ipv6.address': 'none', ...lan } };
+    expect((await daemon.call('POST', '/1.0/networks', network)).status).toBe(200);
+    const eth0 = { type: 'nic', network: 'lan0', hwaddr: mac(1) };
+    await daemon.ok('POST', '/1.0/containers', body('c1', { eth0 }));
+    expect(maas.reservations()).toEqual([`c1.maas ${mac(1)} lan=10.77.0.1`]);
+    await daemon.ok('DELETE', '/1.0/containers/c1');
+    expect((await daemon.call('DELETE', '/1.0/networks/lan0')).status).toBe(202);
+  });
+
   test('a nic without maas.subnet asks MAAS for nothing', async () => {
     await daemon.ok('POST', '/1.0/containers', body('c1', { eth0: nic(1, {}) }));
     await daemon.ok('DELETE', '/1.0/containers/c1');

@@ -104,7 +104,16 @@ export function parseNetlink(linkPackets: readonly Buffer[], addressPackets: rea
         isUp: (flags & 1) !== 0,
         type: typeOfFlags(flags),
         peerIndex: values.get(5)?.readUInt32LE(0),
-        counters: { packets_received: stat(0), packets_sent: stat(1), bytes_received: stat(2), bytes_sent: stat(3) },
+        counters: {
+          packets_received: stat(0),
+          packets_sent: stat(1),
+          bytes_received: stat(2),
+          bytes_sent: stat(3),
+          errors_received: stat(4),
+          errors_sent: stat(5),
+          packets_dropped_inbound: stat(6),
+          packets_dropped_outbound: stat(7),
+        },
         addresses: addresses
           .filter((one) => one.body.readUInt32LE(4) === index)
           .flatMap((one) => parseAddress(one.body)),
@@ -152,6 +161,13 @@ export function formatIpv6(bytes: Uint8Array): string {
   return `${text(groups.slice(0, best.at))}::${text(groups.slice(best.at + best.length))}`;
 }
 
+interface IpStats {
+  readonly bytes: number;
+  readonly packets: number;
+  readonly errors: number;
+  readonly dropped: number;
+}
+
 interface IpLink {
   readonly ifindex: number;
   readonly ifname: string;
@@ -160,8 +176,8 @@ interface IpLink {
   readonly flags: readonly string[];
   readonly link_index?: number;
   readonly stats64?: {
-    readonly rx: { readonly bytes: number; readonly packets: number };
-    readonly tx: { readonly bytes: number; readonly packets: number };
+    readonly rx: IpStats;
+    readonly tx: IpStats;
   };
   readonly addr_info: readonly { readonly family: string; readonly local: string; readonly prefixlen: number }[];
 }
@@ -187,6 +203,10 @@ export function parseIpJson(text: string): readonly NetLink[] {
       bytes_sent: link.stats64?.tx.bytes ?? 0,
       packets_received: link.stats64?.rx.packets ?? 0,
       packets_sent: link.stats64?.tx.packets ?? 0,
+      errors_received: link.stats64?.rx.errors ?? 0,
+      errors_sent: link.stats64?.tx.errors ?? 0,
+      packets_dropped_inbound: link.stats64?.rx.dropped ?? 0,
+      packets_dropped_outbound: link.stats64?.tx.dropped ?? 0,
     },
     addresses: link.addr_info.map((one) => ({
       family: one.family === 'inet' ? 'inet' : 'inet6',

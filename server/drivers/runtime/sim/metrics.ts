@@ -70,6 +70,10 @@ const counters = (packets: number): InterfaceState['counters'] => ({
   bytes_sent: packets * 70,
   packets_received: packets,
   packets_sent: packets,
+  errors_received: 0,
+  errors_sent: 0,
+  packets_dropped_inbound: 0,
+  packets_dropped_outbound: 0,
 });
 
 function loopback(): InterfaceState {

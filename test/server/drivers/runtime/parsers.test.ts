@@ -86,7 +86,10 @@ describe('small parsers', () => {
         address: '00:16:3e:00:00:01',
         flags: ['BROADCAST', 'UP'],
         link_index: 7,
-        stats64: { rx: { bytes: 1, packets: 2 }, tx: { bytes: 3, packets: 4 } },
+        stats64: {
+          rx: { bytes: 1, packets: 2, errors: 5, dropped: 6 },
+          tx: { bytes: 3, packets: 4, errors: 7, dropped: 8 },
+        },
         addr_info: [{ family: 'inet', local: '10.0.0.2', prefixlen: 24 }],
       },
     ]);
@@ -99,7 +102,16 @@ describe('small parsers', () => {
         isUp: true,
         type: 'broadcast',
         peerIndex: 7,
-        counters: { bytes_received: 1, packets_received: 2, bytes_sent: 3, packets_sent: 4 },
+        counters: {
+          bytes_received: 1,
+          packets_received: 2,
+          errors_received: 5,
+          packets_dropped_inbound: 6,
+          bytes_sent: 3,
+          packets_sent: 4,
+          errors_sent: 7,
+          packets_dropped_outbound: 8,
+        },
         addresses: [{ family: 'inet', address: '10.0.0.2', netmask: '24', scope: 'global' }],
       },
     ]);
