@@ -155,10 +155,12 @@ async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<D
     : error.code === 'ENOENT'
       ? await missing(path)
       : error.code === 'EACCES'
-        ? 'may not be read'
+        ? 'may not be read by this user: change its permissions, or run as a user who may read it'
         : error.code === 'ENOTDIR'
           ? 'does not exist: a part of its path is a file'
-          : error.message;
+          : error.syscall === undefined
+            ? error.message
+            : `cannot be read (${error.message})`;
   return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
 }
 

@@ -262,6 +262,8 @@ describe('files', () => {
       './wbe.yaml does not exist (did you mean web.yaml?)',
       './web.yaml/x does not exist: a part of its path is a file',
     ]);
+    const { diagnostics } = await loadManifests({ paths: ['/proc/self/mem'] });
+    expect(diagnostics[0]?.message).toMatch(/^\/proc\/self\/mem cannot be read \(EIO/);
   });
 
   test('a file larger than the limit is refused before it is read', async () => {
