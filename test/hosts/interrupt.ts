@@ -1,9 +1,12 @@
 // Ends the lane at SIGINT and SIGTERM: its programs and machines end, so that those who wait for them remove what they made.
+import { setMaxListeners } from 'node:events';
 
 const controller = new AbortController();
 
 /** Aborts at the first signal. */
 export const interrupted: AbortSignal = controller.signal;
+// Each program that runs listens, and a disk of packages starts many at once.
+setMaxListeners(0, interrupted);
 
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 
