@@ -6,7 +6,7 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
 import { openCephStorage } from '../../../server/drivers/storage/ceph/ceph.ts';
-import type { MappedImage, RbdDevices } from '../../../server/drivers/storage/ceph/devices.ts';
+import { kernelDevices, type MappedImage, type RbdDevices } from '../../../server/drivers/storage/ceph/devices.ts';
 import type { StorageDriver } from '../../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import type { StorageFixture } from '../../conformance/storage-world.ts';
@@ -93,8 +93,7 @@ const hasKernel = existsSync('/sys/bus/rbd');
 export interface CephFixture extends StorageFixture {
   readonly base: string;
   readonly cluster: CephCluster;
-  /** Undefined: uses the kernel's devices. */
-  readonly devices: FuseDevices | undefined;
+  readonly devices: RbdDevices;
   /** Opens the driver of another daemon, which does not know the mapped images of another host. */
   readonly other: (state: string, at?: 'another host') => StorageDriver;
 }
@@ -122,7 +121,7 @@ export async function openCephFixture(config: Readonly<Record<string, string>>):
   return {
     base,
     cluster,
-    devices,
+    devices: devices ?? kernelDevices,
     storage,
     other: open,
     newPool: () => {
