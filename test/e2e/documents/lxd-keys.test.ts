@@ -113,7 +113,6 @@ describe('on gantryd', () => {
     expect(run.code).toBe(1);
     for (const text of [
       'config.core.bgp_asn: it does not know the API extension network_bgp',
-      'config.volume.security.shifted: it does not know the API extension instances',
       'config.migration.stateful: it does not know the API extension migration_stateful',
       'devices.tpm.type: it does not know the API extension tpm_device_type',
     ])
