@@ -21,6 +21,13 @@ const bootSeconds = 300;
 /** The value of `cache` of its root disk: `writeback` honours a flush, `unsafe` is faster. */
 export type DiskCache = 'unsafe' | 'writeback';
 
+export interface MachineOptions {
+  /** The mode of its root disk; default unsafe. */
+  readonly cache?: DiskCache | undefined;
+  /** It reaches addresses of this machine. */
+  readonly network?: boolean | undefined;
+}
+
 interface Files {
   readonly base: BaseDisk;
   readonly disks: readonly string[];
@@ -29,13 +36,17 @@ interface Files {
   readonly work: string;
 }
 
-function startQemu({ base, disks, console, work }: Files, cache: DiskCache): ChildProcess {
+function startQemu(
+  { base, disks, console, work }: Files,
+  { cache = 'unsafe', network = false }: MachineOptions,
+): ChildProcess {
   interrupted.throwIfAborted();
   const args = [
     '-accel tcg,thread=multi,tb-size=512 -cpu max -smp 2 -m 2G',
     `-drive file=${work}/disk,cache=${cache},if=virtio,format=raw`,
     ...disks.map((file) => `-drive file=${file},readonly=on,if=virtio,format=raw`),
-    '-device virtio-rng-pci -device virtio-serial -display none -net none -monitor none',
+    '-device virtio-rng-pci -device virtio-serial -display none -monitor none',
+    network ? '-nic user,model=virtio-net-pci' : '-nic none',
     `-chardev socket,id=lane,path=${work}/port,server=on,wait=off -device virtserialport,chardev=lane,name=${portName}`,
     `-chardev file,id=console,path=${console},append=on -serial chardev:console`,
     `-kernel ${base.kernel} -initrd ${base.initrd} -append`,
@@ -47,7 +58,7 @@ function startQemu({ base, disks, console, work }: Files, cache: DiskCache): Chi
 
 export class Machine {
   readonly #files: Files;
-  readonly #cache: DiskCache;
+  readonly #options: MachineOptions;
   #qemu: ChildProcess;
   #port: Socket | undefined;
   #next = 0;
@@ -55,10 +66,10 @@ export class Machine {
   readonly #answers = new Map<string, (answer: Answer) => void>();
   readonly #boots: (() => void)[] = [];
 
-  private constructor(files: Files, cache: DiskCache) {
+  private constructor(files: Files, options: MachineOptions) {
     this.#files = files;
-    this.#cache = cache;
-    this.#qemu = startQemu(files, cache);
+    this.#options = options;
+    this.#qemu = startQemu(files, options);
   }
 
   /** Boots a copy of the base disk; the other disks are /dev/vdb and on, read-only. The console stays in its file. */
@@ -66,14 +77,14 @@ export class Machine {
     base: BaseDisk,
     disks: readonly string[],
     consoleFile: string,
-    cache: DiskCache = 'unsafe',
+    options: MachineOptions = {},
   ): Promise<Machine> {
     const work = await mkdtemp(join(cacheFolder, 'run-'));
     let machine: Machine | undefined;
     try {
       await program('cp', ['--sparse=always', '--reflink=auto', base.disk, join(work, 'disk')]);
       await rm(consoleFile, { force: true });
-      machine = new Machine({ base, disks, console: consoleFile, work }, cache);
+      machine = new Machine({ base, disks, console: consoleFile, work }, options);
       await machine.#up();
       return machine;
     } catch (error) {
@@ -96,7 +107,7 @@ export class Machine {
     await this.#kill();
     this.#rest = '';
     await rm(`${this.#files.work}/port`, { force: true });
-    this.#qemu = startQemu(this.#files, this.#cache);
+    this.#qemu = startQemu(this.#files, this.#options);
     await this.#up();
   }
 

@@ -7,6 +7,7 @@ import { baseDisk, cacheFolder } from './base-disk.ts';
 import { extrasDisk, pathOf } from './extras-disk.ts';
 import { endOnSignals, interrupted, interruptedCode } from './interrupt.ts';
 import { Machine } from './machine.ts';
+import { startOuterCluster, type OuterCluster } from './outer-cluster.ts';
 import { packagesDisk } from './packages-disk.ts';
 import { productDisk } from './product-disk.ts';
 import { releases, type Release } from './releases.ts';
@@ -113,6 +114,7 @@ async function runScenario(
   }
   const console_ = join(consoles, `${release.name}-${scenario.name}.console`);
   let host: Machine | undefined;
+  let cluster: OuterCluster | undefined;
   const failedBefore = count.failed;
   try {
     const base = await baseDisk(release, console.log, scenario.base);
@@ -120,15 +122,21 @@ async function runScenario(
     if (scenario.suite === true) more.push(await suiteDisk(`${product}-suite`));
     if (scenario.extras !== undefined)
       more.push(await extrasDisk(release, `${product}-extras`, scenario.extras, console.log));
+    if (scenario.cluster === true) cluster = await startOuterCluster(base);
     const began = Date.now();
-    host = await Machine.boot(base, [product, ...more], console_, scenario.cache);
+    host = await Machine.boot(base, [product, ...more], console_, {
+      cache: scenario.cache,
+      network: scenario.cluster,
+    });
     console.log(`${title}: up after ${seconds(began)}`);
+    await cluster?.introduce(host);
     await runChecks(title, scenario, host, count);
   } catch (error) {
     count.failed += 1;
     console.log(`✗ ${title}: ${errorText(error)}`);
   } finally {
     await host?.remove();
+    await cluster?.close();
   }
   if (count.failed > failedBefore) console.log(`The end of ${console_}:\n${await tail(console_)}`);
   else if (!keep) await rm(console_, { force: true });

@@ -41,7 +41,7 @@ export const zfsExtra: Extra = {
   module: 'zfs',
 };
 
-/** Its packages take a quarter of an hour to install in a machine. */
+/** The programs of a cluster and of its clients. Its packages take a quarter of an hour to install in a machine. */
 export const cephExtra: Extra = {
   name: 'ceph',
   component: '',

@@ -39,6 +39,8 @@ export interface Scenario {
   readonly base?: Extra;
   /** Attaches the disk with the suite of storage drivers. */
   readonly suite?: boolean;
+  /** Starts a cluster of Ceph on this machine, which its network reaches. */
+  readonly cluster?: boolean;
   /** The cache mode of its disk; default unsafe. */
   readonly cache?: DiskCache;
   readonly checks: readonly Check[];
@@ -120,6 +122,7 @@ export const scenarios: readonly Scenario[] = [
     long: true,
     packages: [],
     base: cephExtra,
+    cluster: true,
     suite: true,
     checks: [...installChecks, ...startChecks, ...cephChecks],
   },
@@ -128,6 +131,7 @@ export const scenarios: readonly Scenario[] = [
     long: true,
     packages: [],
     base: cephExtra,
+    cluster: true,
     suite: true,
     checks: [...installChecks, ...startChecks, clusterCheck, ...cephfsChecks],
   },

@@ -10,11 +10,11 @@ const unseen = 'unshare --mount --propagation private';
 /** Drops the capability with which root may exceed ext4 quotas, and which containers lack. */
 const withoutLeave = 'setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource';
 
-/** Runs the tests whose full names match the pattern, with the product's own modules. */
+/** Runs the tests whose full names match the pattern, with the product's own modules; the console has what they say, too. */
 export const runSuite = (pattern: string): string => `
   mountpoint -q /run/suite || { mkdir -p /run/suite; mount -o ro /dev/disk/by-label/suite /run/suite; }
   bin=$(dirname "$(readlink -f "$(command -v gantryd)")"); cp /run/suite/suite.js "$bin/storage-suite.js"
-  ${unseen} ${withoutLeave} node "$bin/storage-suite.js" '${pattern}'`;
+  ${unseen} ${withoutLeave} node "$bin/storage-suite.js" '${pattern}' 2>&1 | tee /dev/ttyS0`;
 
 /** Makes the disk `file`, replacing that of an earlier machine. */
 export async function suiteDisk(file: string): Promise<string> {

@@ -1,6 +1,7 @@
-// A pool of cephfs on a cluster of one host, with the kernel's own CephFS, and the suite of storage drivers on it.
+// A pool of cephfs on a cluster outside the machine, with the kernel's own CephFS, and the suite of storage drivers on it.
 import { fileSystemScript } from '../../support/drivers/ceph-cluster.ts';
 import { expectMatch, expectSame, type Check } from '../check.ts';
+import { onCluster } from '../outer-cluster.ts';
 import { runSuite } from '../suite-disk.ts';
 import { api, apply, container, destroy, operations } from './shell.ts';
 
@@ -53,7 +54,11 @@ export const cephfsChecks: readonly Check[] = [
   ...['pools of cephfs', 'storage driver cephfs'].map((group): Check => ({
     name: `the suite of storage drivers passes: ${group}`,
     async run(host) {
-      expectMatch(await host.run(`${runSuite(group)} 2>&1`, groupSeconds), /^[1-9]\d* passed, 0 failed$/m, 'the suite');
+      expectMatch(
+        await host.run(`${onCluster}${runSuite(group)} 2>&1`, groupSeconds),
+        /^[1-9]\d* passed, 0 failed$/m,
+        'the suite',
+      );
     },
   })),
 ];

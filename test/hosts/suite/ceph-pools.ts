@@ -248,7 +248,6 @@ export function cephPools(): void {
 
     test('the data of images is in an erasure coded pool, where the pool names one', async () => {
       const { run } = fixture.cluster;
-      fixture.cluster.addOsds();
       run('ceph', 'osd', 'erasure-code-profile', 'set', 'coded', 'k=2', 'm=1', 'crush-failure-domain=osd');
       run('ceph', 'osd', 'pool', 'create', 'coded', '4', '4', 'erasure', 'coded');
       run('ceph', 'osd', 'pool', 'set', 'coded', 'allow_ec_overwrites', 'true');
