@@ -50,8 +50,8 @@ export interface DeviceSchema {
   readonly references?: (device: DeviceConfig) => readonly DeviceReference[];
   /** Adds properties derived from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;
-  /** Rules between properties; paths are property names. Called only if each property is valid. */
-  readonly rules?: (device: DeviceConfig) => Problem[];
+  /** Rules between properties; paths are property names. `written`: without what `resolve` added. */
+  readonly rules?: (device: DeviceConfig, written: DeviceConfig) => Problem[];
 }
 
 /** The text of `hostAccess` for a type that always grants access. */

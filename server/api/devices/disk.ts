@@ -71,7 +71,7 @@ export const disk: DeviceSchema = {
     'boot.priority': live(is.uint32, bootPriorityDoc),
     'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
     'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
-    'limits.max': live(is.diskRate, 'Both limits at once.'),
+    'limits.max': live(is.diskRate, 'Both limits at once; the others then have no effect.'),
   },
   rules: (device) => (isRoot(device) ? rootRules(device) : mountRules(device)),
 };
@@ -155,7 +155,7 @@ function rootRules(device: DeviceConfig): Problem[] {
     problems.push(problem('raw.mount.options', 'is not for the root disk (path /): readonly is'));
   }
   if (is.isTrue(device['recursive'])) problems.push(problem('recursive', 'is not for the root disk (path /)'));
-  return [...problems, ...limitRules(device)];
+  return problems;
 }
 
 function mountRules(device: DeviceConfig): Problem[] {
@@ -182,10 +182,5 @@ function mountRules(device: DeviceConfig): Problem[] {
   if (isSet(device, 'required') && isSet(device, 'optional') && isRequired(device) === is.isTrue(device['optional'])) {
     problems.push(problem('required', 'contradicts optional, its older name: give one of them'));
   }
-  return [...problems, ...limitRules(device)];
-}
-
-function limitRules(device: DeviceConfig): Problem[] {
-  const both = isSet(device, 'limits.max') && (isSet(device, 'limits.read') || isSet(device, 'limits.write'));
-  return both ? [problem('limits.max', 'sets both directions: leave out limits.read and limits.write')] : [];
+  return problems;
 }

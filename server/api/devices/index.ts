@@ -90,7 +90,7 @@ function deviceProblems(unresolved: DeviceConfig): Problem[] {
   }
   const single = [...unknownProperties(type, typeName, device), ...propertyProblems(type, device)];
   const wrong = new Set(single.map((found) => found.path));
-  return [...single, ...(type.rules?.(device) ?? []).filter((found) => !wrong.has(found.path))];
+  return [...single, ...(type.rules?.(device, unresolved) ?? []).filter((found) => !wrong.has(found.path))];
 }
 
 function unknownProperties(type: DeviceSchema, typeName: string, device: DeviceConfig): Problem[] {

@@ -130,7 +130,7 @@ export const nic: DeviceSchema = {
     }),
     'limits.ingress': live(is.bitRate, 'Most bits a second into the container.', shaped),
     'limits.egress': live(is.bitRate, 'Most bits a second out of the container.', shaped),
-    'limits.max': live(is.bitRate, 'Both limits at once.', shaped),
+    'limits.max': live(is.bitRate, 'Both limits at once; the others then have no effect.', shaped),
     'maas.subnet.ipv4': live(is.any, 'MAAS subnet to register the interface in.', inMaas),
     'maas.subnet.ipv6': live(is.any, 'MAAS subnet to register the interface in.', inMaas),
   },
@@ -141,27 +141,19 @@ export const nic: DeviceSchema = {
 /** A nic with a managed network is a bridged nic on its bridge. */
 function resolveNic(device: DeviceConfig): DeviceConfig {
   const network = device['network'] ?? '';
-  if (network === '') return device;
-  return { ...device, nictype: textOr(device['nictype'], 'bridged'), parent: textOr(device['parent'], network) };
+  return network === '' ? device : { ...device, nictype: 'bridged', parent: network };
 }
 
-const textOr = (text: string | undefined, otherwise: string): string =>
-  text === undefined || text === '' ? otherwise : text;
-
-function nicRules(device: DeviceConfig): Problem[] {
-  const problems: Problem[] = [];
+function nicRules(device: DeviceConfig, written: DeviceConfig): Problem[] {
+  const problems = (isSet(written, 'network') ? ['nictype', 'parent'] : [])
+    .filter((property) => isSet(written, property))
+    .map((property) => problem(property, 'cannot be combined with network, which says it: leave it out'));
   const kind = device['nictype'] ?? '';
   if (kind === '') {
     problems.push(problem('nictype', `is required: one of ${nicTypes.join(', ')}; or network, for a managed network`));
   }
-  if (isSet(device, 'network') && device['parent'] !== device['network']) {
-    problems.push(problem('parent', `is ${device['parent']}, and the network ${device['network']}: give one of them`));
-  }
   if (needsParent.includes(kind) && !isSet(device, 'parent')) {
     problems.push(problem('parent', `is required for nictype ${kind}: the bridge or interface of the host`));
-  }
-  if (isSet(device, 'limits.max') && (isSet(device, 'limits.ingress') || isSet(device, 'limits.egress'))) {
-    problems.push(problem('limits.max', 'sets both directions: leave out limits.ingress and limits.egress'));
   }
   return [...problems, ...(layer3Types.includes(kind) ? layer3Rules(kind, device) : leaseRules(device))];
 }

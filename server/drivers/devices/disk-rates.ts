@@ -27,7 +27,7 @@ export async function diskRates(
 
 /** `limits.max` sets both rates; `500iops` counts operations, any other value bytes. Pure. */
 export function parseRates(properties: ConfigMap): Omit<DiskRate, 'device' | 'major' | 'minor'> {
-  const max = properties['limits.max'];
+  const max = properties['limits.max'] || undefined;
   const one = (text: string | undefined): { readonly bps?: number; readonly iops?: number } => {
     if (text === undefined || text === '') return {};
     const operations = /^([0-9]+)iops$/.exec(text)?.[1];
@@ -35,8 +35,8 @@ export function parseRates(properties: ConfigMap): Omit<DiskRate, 'device' | 'ma
     const bps = parseBytes(text);
     return bps === undefined || bps === 0 ? {} : { bps };
   };
-  const read = one(properties['limits.read'] ?? max);
-  const write = one(properties['limits.write'] ?? max);
+  const read = one(max ?? properties['limits.read']);
+  const write = one(max ?? properties['limits.write']);
   return {
     ...withoutUndefined({ readBps: read.bps, readIops: read.iops, writeBps: write.bps, writeIops: write.iops }),
   };

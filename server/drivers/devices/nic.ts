@@ -88,7 +88,7 @@ function routesOf(properties: ConfigMap): readonly string[] {
 function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'ipFilter' | 'isolated' | 'routes'> {
   const routes = routesOf(properties);
   const rate = (name: string): number | undefined => {
-    const text = set(properties, name) ?? set(properties, 'limits.max');
+    const text = set(properties, 'limits.max') ?? set(properties, name);
     const bits = text === undefined ? undefined : parseBits(text);
     return bits === 0 ? undefined : bits;
   };

@@ -68,8 +68,8 @@ describe('the plan for changed devices', () => {
 });
 
 describe('rates of disks', () => {
-  test('max means both ways; iops are told from bytes', () => {
-    expect(parseRates({ 'limits.max': '10MB' })).toEqual({ readBps: 10e6, writeBps: 10e6 });
+  test('max means both ways, as on LXD; iops are told from bytes', () => {
+    expect(parseRates({ 'limits.max': '10MB', 'limits.read': '1MB' })).toEqual({ readBps: 10e6, writeBps: 10e6 });
     expect(parseRates({ 'limits.read': '500iops', 'limits.write': '1KiB' })).toEqual({ readIops: 500, writeBps: 1024 });
     expect(parseRates({ 'limits.read': '' })).toEqual({});
   });
