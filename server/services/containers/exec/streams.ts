@@ -22,10 +22,10 @@ export async function relayPipes(
   control: Promise<Channel>,
 ): Promise<number> {
   const [input, output, errors] = channels;
-  const isControlled = followControl(process, control);
+  const { isControlled, lost } = followControl(process, control);
   void killWhenUnwatched(process, channels, isControlled);
   void receiveInput(input, process.stdin);
-  await Promise.all([sendOutput(process.stdout, output), sendOutput(process.stderr, errors)]);
+  await Promise.race([lost, Promise.all([sendOutput(process.stdout, output), sendOutput(process.stderr, errors)])]);
   const code = await process.exited;
   if (unrunnable.has(code)) await Promise.race([Promise.all([output?.gone, errors?.gone]), sleep(closeGraceMs)]);
   return code;
@@ -47,16 +47,16 @@ export async function relayTerminal(
   [terminal]: readonly Channel[],
   control: Promise<Channel>,
 ): Promise<number> {
-  followControl(process, control);
+  const { lost } = followControl(process, control);
   let isOver = false;
   const input = receiveInput(terminal, process.stdin).then((end) => {
     if (end === 'gone' && !isOver) hangUp(process);
     return end;
   });
-  await sendOutput(process.stdout, terminal);
+  await Promise.race([lost, sendOutput(process.stdout, terminal)]);
   isOver = true;
   const code = await process.exited;
-  await input;
+  await Promise.race([lost, input]);
   return code;
 }
 
@@ -70,8 +70,16 @@ function hangUp(process: RuntimeProcess): void {
   void process.exited.finally(() => clearTimeout(timer));
 }
 
-/** Obeys the control channel; its loss, for any reason, kills the command. The result says whether it was ever there. */
-function followControl(process: RuntimeProcess, control: Promise<Channel>): () => boolean {
+interface Control {
+  /** Whether the channel was ever there. */
+  readonly isControlled: () => boolean;
+  /** Resolves when the rest of the output had time to leave. */
+  readonly lost: Promise<void>;
+}
+
+/** Obeys the control channel; its loss, for any reason, kills the command. The kernel notices there that a host vanished: a channel with
+ *  output on its way stays open for a quarter of an hour. */
+function followControl(process: RuntimeProcess, control: Promise<Channel>): Control {
   let isControlled = false;
   const follow = async (): Promise<void> => {
     const channel = await control;
@@ -82,9 +90,11 @@ function followControl(process: RuntimeProcess, control: Promise<Channel>): () =
       (signal) => process.signal(signal),
     );
     process.kill();
+    await sleep(hangUpGraceMs, undefined, { ref: false });
+    process.stdout?.destroy();
+    process.stderr?.destroy();
   };
-  void follow();
-  return () => isControlled;
+  return { isControlled: () => isControlled, lost: follow() };
 }
 
 /** Longer messages are no control messages. */

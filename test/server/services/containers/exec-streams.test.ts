@@ -1,9 +1,9 @@
 // The end of a command whose output is still on its way to its client.
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { RuntimeProcess } from '../../../../server/drivers/runtime/command.ts';
 import type { Channel } from '../../../../server/operations/channels.ts';
-import { relayPipes } from '../../../../server/services/containers/exec/streams.ts';
+import { relayPipes, relayTerminal } from '../../../../server/services/containers/exec/streams.ts';
 
 function start(code: number) {
   const [stdout, stderr] = [Readable.from([]), Readable.from(['not found'])];
@@ -41,4 +41,31 @@ test('a command that ends with 127 is over soon even if its client closes nothin
 
 test('a command that ends otherwise does not wait for its client', async () => {
   expect(await isOver(start(3).relayed)).toBe(true);
+});
+
+test.each([
+  ['pipes', relayPipes],
+  ['a terminal', relayTerminal],
+])('a command with %s is over soon after its client vanished with output on its way', async (_kind, relay) => {
+  const never = new Promise<never>(() => {});
+  const stuck: Channel = {
+    frames: (async function* silent() {
+      await never;
+      yield* [];
+    })(),
+    send: () => never,
+    barrier: () => never,
+    close: () => {},
+    silent: () => never,
+    gone: never,
+  };
+  const lost: Channel = { ...stuck, frames: (async function* none() {})() };
+  let end: (code: number) => void = () => {};
+  const exited = new Promise<number>((resolve) => (end = resolve));
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  stdout.write('first');
+  stdout.write('second');
+  const process = { stdout, stderr, kill: () => end(137), exited } as unknown as RuntimeProcess;
+  expect(await relay(process, [stuck, stuck, stuck], Promise.resolve(lost))).toBe(137);
+  expect(stdout.destroyed).toBe(true);
 });
