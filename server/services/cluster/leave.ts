@@ -45,14 +45,19 @@ export async function endMembership(deps: ClusterUseCaseDeps): Promise<void> {
 }
 
 function checkHoldsNothing(name: string, records: Records): void {
-  const objects = [
-    ...records.containers.list().map((entry) => `the container ${entry.name}`),
-    ...records.volumes.list().map((entry) => `the storage volume ${entry.name}`),
-  ];
-  if (objects.length > 0) throw errors.badRequest(stillHas(name, objects));
+  const problem = stillHas(name, records.containers.list(), records.volumes.list());
+  if (problem !== undefined) throw errors.badRequest(problem);
 }
 
-/** Pure. */
-export function stillHas(name: string, objects: readonly string[]): string {
-  return `The member ${name} still has ${namesText(objects, 3)}: evacuate it first`;
+type Named = Iterable<{ readonly name: string }>;
+
+/** Undefined: the member has none of both, and can leave. Pure. */
+export function stillHas(member: string, containers: Named, volumes: Named): string | undefined {
+  const ofContainers = Array.from(containers, ({ name }) => `the container ${name}`);
+  const ofVolumes = Array.from(volumes, ({ name }) => `the storage volume ${name}`);
+  const objects = [...ofContainers, ...ofVolumes];
+  if (objects.length === 0) return undefined;
+  // An evacuation leaves volumes, and the containers that use them, where they are.
+  const advice = ofVolumes.length === 0 ? 'evacuate it first' : 'move or delete them first';
+  return `The member ${member} still has ${namesText(objects, 3)}: ${advice}`;
 }

@@ -33,8 +33,8 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       throw errors.badRequest(
         `The member ${name} is offline: with force it is removed, and what it had is lost to the cluster`,
       );
-    const objects = objectsOf(deps, number);
-    if (objects.length > 0) throw errors.badRequest(stillHas(name, objects));
+    const problem = stillThere(deps, member);
+    if (problem !== undefined) throw errors.badRequest(problem);
   }
   checkNotOnline(deps, number, removal);
   return operations.start({
@@ -70,21 +70,17 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   });
 }
 
-function objectsOf({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
-  return [
-    ...[...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`),
-    ...[...records.others.of('volumes', number)].map((entry) => `the storage volume ${entry.name}`),
-  ];
-}
+const stillThere = ({ records }: ClusterUseCaseDeps, { name, number }: Pick<Member, 'name' | 'number'>) =>
+  stillHas(name, records.others.of('containers', number), records.others.of('volumes', number));
 
 /** Force is for lost members: one that holds its lease runs what would be lost. */
 function checkNotOnline(deps: ClusterUseCaseDeps, number: number, { isForced, isEvenOnline = false }: Removal): void {
   const member = deps.cluster.members.byNumber(number);
   if (!isForced || isEvenOnline || member?.isPresent !== true) return;
-  const objects = objectsOf(deps, number);
-  if (objects.length > 0)
+  const problem = stillThere(deps, member);
+  if (problem !== undefined)
     throw errors.badRequest(
-      `${stillHas(member.name, objects)}. It is online: force discards what it has only together with online=1 (gantry: --force --yes)`,
+      `${problem}. It is online: force discards what it has only together with online=1 (gantry: --force --yes)`,
     );
 }
 

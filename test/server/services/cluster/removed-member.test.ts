@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { errors } from '../../../../server/api/errors.ts';
 import { Records } from '../../../../server/records/records.ts';
 import type { ClusterUseCaseDeps } from '../../../../server/services/cluster/deps.ts';
+import { stillHas } from '../../../../server/services/cluster/leave.ts';
 import { removeMember } from '../../../../server/services/cluster/remove.ts';
 import { daemonCaller } from '../../../../server/services/shared/caller.ts';
 import { openMemoryStore } from '../../../../server/store/memory/memory.ts';
@@ -82,6 +83,15 @@ test('a member that refused to leave and is offline later is removed with force 
   other.isPresent = false;
   expect(() => remove()).toThrow('The member m2 is offline');
   expect(records.members.has('m2')).toBe(true);
+});
+
+test('a refusal advises an evacuation only where that helps: volumes stay', () => {
+  const [container, volume] = [[{ name: 'web' }], [{ name: 'local/data' }]];
+  expect(stillHas('m2', [], [])).toBeUndefined();
+  expect(stillHas('m2', container, [])).toBe('The member m2 still has the container web: evacuate it first');
+  expect(stillHas('m2', container, volume)).toBe(
+    'The member m2 still has the container web, the storage volume local/data: move or delete them first',
+  );
 });
 
 test('a member whose answer was lost may have left: its removal is finished without force', async () => {
