@@ -39,7 +39,9 @@ export function composeCommon(base: Foundation, stateDir: string) {
   const view = new ContainerView({ records, runtime, places: cluster, rootUse });
   const users = new ImageUsers();
   const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
-  const book = new WarningBook({ records, clock, log, canWrite: () => room?.reason() === undefined });
+  // The records of a cluster are not on this disk, and the other members show the warning.
+  const canWrite = (): boolean => cluster.isOn || room?.reason() === undefined;
+  const book = new WarningBook({ records, clock, log, canWrite });
   const warnings: WarningSink = isDryRun ? noWarnings : book;
   const acting = { records, runtime, network, pools, view, idMaps, clock, log, locks, events, warnings, ...places };
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };

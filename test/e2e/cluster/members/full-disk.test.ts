@@ -39,6 +39,13 @@ describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full di
     expect(await one.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
   });
 
+  test('has a warning that the other members show while the disk is full', async () => {
+    const warnings = async () => (await one.get('/1.0/warnings?recursion=1')) as Record<string, string>[];
+    await until(async () =>
+      (await warnings()).some(({ type, location }) => type === 'Disk of the server full' && location === 'm2'),
+    );
+  });
+
   test('is not chosen for containers, even if it gets the request', async () => {
     for (const [index, asked] of [one, two, one, two].entries()) {
       const answer = await create(`c${index}`, '', asked);
