@@ -177,7 +177,7 @@ export class Certificates {
     if (added === undefined) {
       log.warn(`A client at ${remoteHost} sent an invalid token; its certificate was not trusted`);
       throw errors.forbidden(
-        'Trusting a certificate failed: the token is not valid: it was used, has expired, was withdrawn, or the server was restarted since',
+        'Trusting a certificate failed: the token is not valid: it was used, has expired, was withdrawn, was made by another member of the cluster, or the server was restarted since',
       );
     }
     attempts.succeeded(remoteHost);
