@@ -2,11 +2,13 @@
 // to twenty times slower. The machine reaches it through the user network of qemu.
 import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { clusterScript, stopDaemons } from '../support/drivers/ceph-cluster.ts';
 import { clusterFolder } from '../support/drivers/storage-ceph.ts';
 import { cacheFolder, type BaseDisk } from './base-disk.ts';
 import type { Machine } from './machine.ts';
+import { serveCommands, standIn } from './outer-commands.ts';
 import { program } from './program.ts';
 
 /** An address for documentation (RFC 5737), on the loopback device while the cluster runs. */
@@ -15,8 +17,11 @@ const port = '6789';
 /** Where the daemons and their clients find the cluster's files. */
 const folder = '/srv/cluster';
 
-/** Begins a script that runs the suite of storage drivers in the machine, so that it uses the cluster. */
+/** Begins a script that runs the suite of storage drivers in the machine, so that it uses the cluster, with the machine's own programs. */
 export const onCluster = 'export GANTRY_CEPH_CLUSTER=ceph';
+
+/** The same with stand-ins for the programs, for groups that kill none of them. */
+export const onClusterFast = `${onCluster} PATH=${folder}/bin:$PATH`;
 
 export interface OuterCluster {
   /** Gives the booted machine its network, and the keys of the cluster. */
@@ -37,7 +42,9 @@ const startScript = `
 export async function startOuterCluster({ disk }: BaseDisk): Promise<OuterCluster> {
   const kept = await clusterFolder();
   const tree = await mkdtemp(join(cacheFolder, 'tree-'));
+  let server: Server | undefined;
   const close = async (): Promise<void> => {
+    server?.close();
     stopDaemons(join(kept, 'cluster/run'));
     for (const each of [kept, tree]) await rm(each, { recursive: true, force: true });
     // No program of the lane starts after a signal.
@@ -48,6 +55,8 @@ export async function startOuterCluster({ disk }: BaseDisk): Promise<OuterCluste
     await mkdir(join(kept, 'cluster'), { recursive: true });
     const apart = ['--mount', '--propagation', 'private', 'bash', '-euc', startScript, 'bash'];
     await program('unshare', [...apart, disk, tree, kept, clusterScript]);
+    const pid = (await readFile(join(kept, 'cluster/run/mon.x.pid'), 'utf8')).trim();
+    server = await serveCommands(address, ['nsenter', '--mount', `--target=${pid}`, 'chroot', tree]);
   } catch (error) {
     await close();
     throw error;
@@ -61,7 +70,9 @@ export async function startOuterCluster({ disk }: BaseDisk): Promise<OuterCluste
       await host.run(`
         device=$(ls /sys/class/net | grep -vx lo)
         ip link set "$device" up; ip address add 10.0.2.15/24 dev "$device"; ip route add default via 10.0.2.2
-        mkdir -p ${folder}/run
+        mkdir -p ${folder}/run ${folder}/bin
+        cat >${folder}/bin/ceph <<'END'\n${standIn(address)}\nEND
+        chmod 755 ${folder}/bin/ceph; for each in rbd rados; do ln -s ceph ${folder}/bin/$each; done
         cat >/etc/ceph/ceph.conf <<'END'\n${conf}\nEND
         cat >${folder}/keyring <<'END'\n${keyring}\nEND`);
     },

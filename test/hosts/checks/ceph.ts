@@ -1,6 +1,6 @@
 // A pool of ceph on a cluster outside the machine, with the kernel's own RBD.
 import { expectMatch, expectSame, type Check } from '../check.ts';
-import { onCluster } from '../outer-cluster.ts';
+import { onCluster, onClusterFast } from '../outer-cluster.ts';
 import { runSuite } from '../suite-disk.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
@@ -58,11 +58,15 @@ export const cephChecks: readonly Check[] = [
       );
     },
   },
-  ...['pools of ceph ', 'ceph, rbd', 'ceph, whole copies'].map((group): Check => ({
+  ...[
+    { group: 'pools of ceph ', begin: onCluster },
+    { group: 'ceph, rbd', begin: onClusterFast },
+    { group: 'ceph, whole copies', begin: onClusterFast },
+  ].map(({ group, begin }): Check => ({
     name: `the suite of storage drivers passes: ${group}`,
     async run(host) {
       expectMatch(
-        await host.run(`${onCluster}${runSuite(group)} 2>&1`, groupSeconds),
+        await host.run(`${begin}${runSuite(group)} 2>&1`, groupSeconds),
         /^[1-9]\d* passed, 0 failed$/m,
         'the suite',
       );
