@@ -2,6 +2,7 @@
 import { build } from 'esbuild';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expectMatch, type Check } from './check.ts';
 import { program } from './program.ts';
 
 /** Hides mounts from systemd, which re-reads all of them after each one: saves a fifth of the time. */
@@ -11,10 +12,22 @@ const unseen = 'unshare --mount --propagation private';
 const withoutLeave = 'setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource';
 
 /** Runs the tests whose full names match the pattern, with the product's own modules; the console has what they say, too. */
-export const runSuite = (pattern: string): string => `
+const runSuite = (pattern: string): string => `
   mountpoint -q /run/suite || { mkdir -p /run/suite; mount -o ro /dev/disk/by-label/suite /run/suite; }
   bin=$(dirname "$(readlink -f "$(command -v gantryd)")"); cp /run/suite/suite.js "$bin/storage-suite.js"
   ${unseen} ${withoutLeave} node "$bin/storage-suite.js" '${pattern}' 2>&1 | tee /dev/ttyS0`;
+
+/** Emulated, a group takes many minutes. */
+const groupSeconds = 5_400;
+
+/** The check of a group of the suite. `begin`: a line of the script before it. */
+export const suiteCheck = (group: string, begin = ''): Check => ({
+  name: `the suite of storage drivers passes: ${group}`,
+  async run(host) {
+    const said = await host.run(`${begin}${runSuite(group)}`, groupSeconds);
+    expectMatch(said, /^[1-9]\d* passed, 0 failed$/m, 'the suite');
+  },
+});
 
 /** Makes the disk `file`, replacing that of an earlier machine. */
 export async function suiteDisk(file: string): Promise<string> {

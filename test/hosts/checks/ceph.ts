@@ -1,12 +1,9 @@
 // A pool of ceph on a cluster outside the machine, with the kernel's own RBD.
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { onCluster, onClusterFast } from '../outer-cluster.ts';
-import { runSuite } from '../suite-disk.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
-
-/** Each group of the suite takes many minutes under emulation. */
-const groupSeconds = 5_400;
+import { suiteCheck } from '../suite-disk.ts';
 
 const documents = [
   'kind: storage_pool\nname: lane-ceph\ndriver: ceph\nconfig: { ceph.osd.pg_num: 8 }',
@@ -58,18 +55,6 @@ export const cephChecks: readonly Check[] = [
       );
     },
   },
-  ...[
-    { group: 'pools of ceph ', begin: onCluster },
-    { group: 'ceph, rbd', begin: onClusterFast },
-    { group: 'ceph, whole copies', begin: onClusterFast },
-  ].map(({ group, begin }): Check => ({
-    name: `the suite of storage drivers passes: ${group}`,
-    async run(host) {
-      expectMatch(
-        await host.run(`${begin}${runSuite(group)} 2>&1`, groupSeconds),
-        /^[1-9]\d* passed, 0 failed$/m,
-        'the suite',
-      );
-    },
-  })),
+  suiteCheck('pools of ceph ', onCluster),
+  ...['ceph, rbd', 'ceph, whole copies'].map((group) => suiteCheck(group, onClusterFast)),
 ];

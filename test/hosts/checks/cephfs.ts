@@ -2,11 +2,8 @@
 import { fileSystemScript } from '../../support/drivers/ceph-cluster.ts';
 import { expectMatch, expectSame, type Check } from '../check.ts';
 import { onCluster } from '../outer-cluster.ts';
-import { runSuite } from '../suite-disk.ts';
 import { api, apply, container, destroy, operations } from './shell.ts';
-
-/** Emulated, the suite takes many minutes. */
-const groupSeconds = 5_400;
+import { suiteCheck } from '../suite-disk.ts';
 
 const documents = [
   'kind: storage_pool\nname: lane-cephfs\ndriver: cephfs\nconfig: { source: files/lane }',
@@ -51,14 +48,5 @@ export const cephfsChecks: readonly Check[] = [
       expectSame(await host.run(left), '', 'what is left');
     },
   },
-  ...['pools of cephfs', 'storage driver cephfs'].map((group): Check => ({
-    name: `the suite of storage drivers passes: ${group}`,
-    async run(host) {
-      expectMatch(
-        await host.run(`${onCluster}${runSuite(group)} 2>&1`, groupSeconds),
-        /^[1-9]\d* passed, 0 failed$/m,
-        'the suite',
-      );
-    },
-  })),
+  ...['pools of cephfs', 'storage driver cephfs'].map((group) => suiteCheck(group, onCluster)),
 ];

@@ -1,12 +1,9 @@
 // The suite of storage drivers on LVM, which needs a device mapper, and tests of pools that need a real LVM.
-import { expectMatch, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
 import { installing } from '../packages-disk.ts';
-import { runSuite } from '../suite-disk.ts';
+import { suiteCheck } from '../suite-disk.ts';
 
 export const lvmPackages = ['lvm2', 'thin-provisioning-tools', 'xfsprogs', 'btrfs-progs'];
-
-/** A file system on thin volumes takes 34 minutes under emulation. */
-const groupSeconds = 5_400;
 
 export const lvmChecks: readonly Check[] = [
   {
@@ -18,15 +15,6 @@ export const lvmChecks: readonly Check[] = [
     },
   },
   ...['lvm pools', 'lvm faults', 'lvm, thin, ext4', 'lvm, thin, xfs', 'lvm, thin, btrfs', 'lvm, thick, ext4'].map(
-    (group): Check => ({
-      name: `the suite of storage drivers passes: ${group}`,
-      async run(host) {
-        expectMatch(
-          await host.run(`${runSuite(group)} 2>&1`, groupSeconds),
-          /^[1-9]\d* passed, 0 failed$/m,
-          'the suite',
-        );
-      },
-    }),
+    (group) => suiteCheck(group),
   ),
 ];
