@@ -68,7 +68,7 @@ export async function startOuterCluster({ disk }: BaseDisk): Promise<OuterCluste
         ['ceph.conf', 'cluster/keyring'].map((name) => readFile(join(kept, name), 'utf8')),
       );
       await host.run(`
-        device=$(ls /sys/class/net | grep -vx lo)
+        device=$(basename "$(dirname /sys/class/net/*/device)")
         ip link set "$device" up; ip address add 10.0.2.15/24 dev "$device"; ip route add default via 10.0.2.2
         mkdir -p ${folder}/run ${folder}/bin
         cat >${folder}/bin/ceph <<'END'\n${standIn(address)}\nEND
