@@ -214,6 +214,11 @@ export class Records extends CollectionsOf {
     }
   }
 
+  /** The view is of neither store. */
+  get isMoving(): boolean {
+    return this.#moving !== undefined;
+  }
+
   async #write(changes: Changes): Promise<void> {
     const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
     if (!ok) {

@@ -88,7 +88,12 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
       ...(base.room === undefined ? [] : [base.room.task()]),
       ...(isDryRun
         ? []
-        : [watched.warningWatch.task(), watched.unsyncedFiles.task(), recoveryParts.recordCopies.task()]),
+        : [
+            server.task(),
+            watched.warningWatch.task(),
+            watched.unsyncedFiles.task(),
+            recoveryParts.recordCopies.task(),
+          ]),
     ],
     server,
     storagePools,

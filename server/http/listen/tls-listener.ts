@@ -8,6 +8,7 @@ export class TlsListener {
   readonly #deps: Deps;
   #listener: TlsServer | undefined;
   #wanted: string | undefined;
+  #isClosed = false;
   readonly #draining = new Set<TlsServer>();
 
   constructor(deps: Deps) {
@@ -23,7 +24,7 @@ export class TlsListener {
    *  old address, such as the one that requested the move, still get their answer. */
   async listen(address: string | undefined): Promise<void> {
     const wanted = address === '' ? undefined : address;
-    if (wanted === this.#wanted) return;
+    if (wanted === this.#wanted || this.#isClosed) return;
     this.#release();
     if (wanted === undefined) return;
     this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate(), this.#deps.pki());
@@ -35,7 +36,9 @@ export class TlsListener {
     this.#listener?.use(this.#deps.certificate(), this.#deps.pki());
   }
 
+  /** It does not listen again. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#release();
     await Promise.all([...this.#draining].map((server) => server.close()));
   }

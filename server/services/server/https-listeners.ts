@@ -36,18 +36,10 @@ export class HttpsListeners {
     await free.find((each) => each.dialect === dialect)?.listener.listen(address);
   }
 
-  isOpen(dialect: string): boolean {
-    return this.#addressOf(dialect) !== undefined;
-  }
-
   /** Where clients of this dialect may connect: HOST:PORT each. */
   addresses(dialect: string): readonly string[] {
-    const bound = this.#addressOf(dialect);
+    const bound = this.#all.find((each) => each.dialect === dialect)?.listener.address;
     return bound === undefined ? [] : reachable(bound, globalAddresses);
-  }
-
-  #addressOf(dialect: string): string | undefined {
-    return this.#all.find((each) => each.dialect === dialect)?.listener.address;
   }
 }
 

@@ -11,6 +11,7 @@ import { errorText } from '../../lib/shared/reason.ts';
 import { isTrustedCaller, type Caller } from '../shared/caller.ts';
 import { missingPackers } from '../shared/compression.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
+import type { ScheduledTask } from '../shared/scheduler.ts';
 import { putConfig, storedConfig, storedDialect } from '../shared/settings.ts';
 import { ServerView, shownConfig, type ServerViewDeps } from './server-view.ts';
 import { unknownListenNames } from './listen-names.ts';
@@ -32,6 +33,7 @@ export interface ServerSettingsDeps extends ServerViewDeps, Pick<ServiceParts, '
 /** Config keys of single-purpose listeners. */
 const addressKeys = ['core.metrics_address', 'core.debug_address'] as const;
 export type AddressKey = (typeof addressKeys)[number];
+const listenKeys = ['core.https_address', ...addressKeys] as const;
 
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
@@ -40,6 +42,8 @@ export class ServerSettings {
   #addresses: Readonly<Partial<Record<AddressKey, AddressListener>>> = {};
   /** By config key. */
   readonly #listenProblems = new Map<string, string>();
+  /** Listeners move one after another: changes and the minute may ask at once. */
+  #moving: Promise<unknown> = Promise.resolve();
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
 
   constructor(deps: ServerSettingsDeps) {
@@ -61,10 +65,18 @@ export class ServerSettings {
     } catch (error) {
       this.#unserved('core.https_address', configured.address, error);
     }
-    for (const key of addressKeys) {
-      const address = this.#addressOf(key);
-      await addresses[key].listen(address).catch((error: unknown) => this.#unserved(key, address, error));
-    }
+    for (const key of addressKeys) await this.#moveAddress(key).catch(() => {});
+  }
+
+  /** Listens where the config says: the store may apply a change without its request learning of it, and a port may become free. */
+  task(): ScheduledTask {
+    return {
+      name: 'Listening where the config says',
+      run: async (_minute, signal) => {
+        if (this.#deps.records.isMoving) return;
+        for (const key of listenKeys) if (!signal.aborted) await this.#move(key).catch(() => {});
+      },
+    };
   }
 
   /** One sentence per configured address where the server could not listen. */
@@ -74,7 +86,7 @@ export class ServerSettings {
 
   #unserved(key: string, address: string, error: unknown): void {
     const problem = `Listening on ${key} ${address} failed: ${errorText(error)}`;
-    this.#deps.log.error(problem);
+    if (this.#listenProblems.get(key) !== problem) this.#deps.log.error(problem);
     this.#listenProblems.set(key, problem);
   }
 
@@ -135,9 +147,8 @@ export class ServerSettings {
     });
     this.#deps.events.lifecycle('config-updated', '/1.0', caller, { keys: [...changed] });
     await this.#deps.settled();
-    const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
-    if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
-    for (const key of addressKeys) if (changed.includes(key) || (sent[key] ?? '') !== '') await this.#moveAddress(key);
+    // What did not change may not be served yet.
+    for (const key of listenKeys) if (mode === 'put' || Object.hasOwn(sent, key)) await this.#move(key);
   }
 
   /** Clients send back what they are shown; the member's record has the address. */
@@ -173,7 +184,15 @@ export class ServerSettings {
     return headers;
   }
 
-  /** The value stays stored if binding fails, as in LXD: the next start retries. */
+  #move(key: (typeof listenKeys)[number]): Promise<void> {
+    const move = this.#moving.then(() =>
+      key === 'core.https_address' ? this.#moveListener() : this.#moveAddress(key),
+    );
+    this.#moving = move.catch(() => {});
+    return move;
+  }
+
+  /** The value stays stored if binding fails, as in LXD; the next minute retries. */
   async #moveListener(): Promise<void> {
     const configured = this.#configuredHttps();
     const { cluster, listenForMembers } = this.#deps;

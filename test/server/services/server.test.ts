@@ -15,6 +15,8 @@ import {
   type Json,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
+import { runningMinutes } from '../../support/daemons/clock.ts';
+import { until } from '../../support/until.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 
 let daemon: TestDaemon;
@@ -388,18 +390,23 @@ describe('the TLS listener', () => {
     });
   });
 
-  test('a port in use answers 500, the value stays stored, and the daemon still starts with it', async () => {
+  test('a port in use answers 500, the value stays stored, and the daemon starts with it, and takes the port once it is free', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     const port = (holder.address() as { port: number }).port;
     onTestFinished(() => void holder.close());
-    await withDaemon({}, async (own) => {
+    const minutes = runningMinutes();
+    await withDaemon({ time: minutes.time }, async (own) => {
       const answer = await own.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${port}` } });
       expect(answer.status).toBe(500);
       expect(answer.body.metadata.message).toMatch(/saved, but listening/);
       expect((await own.get('/1.0')).config).toEqual({ 'core.https_address': `127.0.0.1:${port}` });
       await own.restart();
       expect((await own.call('GET', '/1.0')).status).toBe(200);
+      await new Promise((resolve) => holder.close(resolve));
+      minutes.pass(60_000);
+      await until(async () => ((await own.get('/1.0')).environment.addresses as string[]).length === 1);
+      expect((await callTls(`127.0.0.1:${port}`, 'GET', '/1.0')).status).toBe(200);
     });
   });
 
