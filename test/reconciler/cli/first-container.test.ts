@@ -71,8 +71,10 @@ test('init on a terminal asks three questions, and leaves the apply to the user 
   expect(stack).toContain('name: "web"');
   expect((await gantry(['validate', folder('two')])).code).toBe(0);
   expect(await gantry(['fmt', '--check', folder('two')])).toMatchObject({ code: 0, stdout: '' });
-  const other = await gantry(['init', folder('two'), '--image', 'busybox', '--yes']);
+  const host = ['--host', 'unix:///nowhere'];
+  const other = await gantry(['init', folder('two'), '--image', 'busybox', '--yes', ...host]);
   expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('--image and --name have no effect')]);
+  expect(other.stderr).toContain(`run gantry apply ${folder('two')} ${host.join(' ')}, delete it`);
   expect(readFileSync(join(folder('two'), 'stack.yaml'), 'utf8')).toBe(stack);
   expect((await gantry(['init', folder('two')])).stderr).toContain(`Next: gantry apply ${folder('two')}`);
   expect(await daemon.get('/1.0/containers')).toEqual([]);

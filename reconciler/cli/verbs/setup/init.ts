@@ -17,17 +17,17 @@ export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   if (name !== undefined && (image ?? container) !== undefined)
     throw usageError('--image and --name are for a first container: they cannot be combined with --template');
   const template = templateOf(name ?? 'container');
+  const there = sameServer(context.io.argv);
   const hasStack = await isThere(join(directory, 'stack.yaml'));
   if (hasStack && (image ?? container) !== undefined)
     throw commandError(
       `${join(directory, 'stack.yaml')} exists already, so --image and --name have no effect: ` +
-        `edit it and run gantry apply ${directory}, delete it, or name another folder`,
+        `edit it and run gantry apply ${directory}${there}, delete it, or name another folder`,
     );
   if (name === undefined && !hasStack && wantsContainer(context))
     return (await import('./first-container.ts')).makeFirstContainer(context, directory);
   const made = await writeNew(context, directory, template.files);
   context.jsonObjects({ made });
-  const there = sameServer(context.io.argv);
   if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}${there}`);
   else if (hasStack) context.note(`Next: gantry apply ${directory}${there}`);
   return exitCodes.ok;
