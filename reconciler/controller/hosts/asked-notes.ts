@@ -22,7 +22,7 @@ export const emptyNote: AskedNote = { n: 0, suspensions: [], approvals: [] };
 export interface AskedPlace {
   /** The newest one; undefined when no host has any. Rejects unless most of the hosts answered. */
   read(): Promise<AskedNote | undefined>;
-  /** Rejects unless most of the hosts stored it, and when one of them has a newer one. */
+  /** Rejects unless most of the hosts stored it; one that has a newer note, or another one as new, does not. */
   write(note: AskedNote): Promise<void>;
 }
 
@@ -55,11 +55,10 @@ export class AskedNotes implements AskedPlace {
         { notes, pause },
         (config) => {
           const there = noteIn(config, this.#set);
-          if (there !== undefined && there.n > note.n)
+          if (joinedParts(askedKey(this.#set), config) === text) return undefined;
+          if (there !== undefined && there.n >= note.n)
             throw new Error('another controller noted something newer; this one reads it when it takes over');
-          return joinedParts(askedKey(this.#set), config) === text
-            ? undefined
-            : partsOf(askedKey(this.#set), text, config);
+          return partsOf(askedKey(this.#set), text, config);
         },
         signal,
       ),

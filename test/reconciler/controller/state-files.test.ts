@@ -248,6 +248,28 @@ test('an approval does not count until the hosts have stored it', async () => {
   expect(lost.approvalsOf('web', Date.parse(until))).toEqual([]);
 });
 
+test('an approval that only some hosts could store is taken back from them, and a later change is newer than it', async () => {
+  const hosts = hostsWith();
+  const own = new Asked(join(folder, 'asked.json'), hosts);
+  await own.recall();
+  const until = '2030-01-31T12:00:00Z';
+  const one = { id: 'x', set: 'web', revision: 'c0ffee', steps: ['2:d'], by: 'ann', reason: 'x', at: until, until };
+  const { write } = hosts;
+  hosts.write = async (next) => {
+    await write(next);
+    throw new Error('most hosts are down');
+  };
+  await expect(own.approve(one, 0, () => undefined)).rejects.toThrow('most hosts are down');
+  const partial = hosts.note;
+  hosts.write = write;
+  await own.noteAgain();
+  expect(hosts.note).toMatchObject({ approvals: [] });
+  expect(hosts.note?.n).toBeGreaterThan(partial?.n ?? 0);
+  const other = new Asked(join(folder, 'other.json'), hosts);
+  await other.recall();
+  expect([own, other].flatMap((each) => each.approvalsOf('web', 0))).toEqual([]);
+});
+
 test('an approval of an older version ends, and its digests leave the hosts', async () => {
   const until = '2030-01-31T12:00:00Z';
   const one = { id: 'x', set: 'web', revision: 'c0ffee', steps: ['2:d'], by: 'ann', reason: 'x', at: until, until };
