@@ -35,6 +35,7 @@ const accepted: Record<string, readonly Device[]> = {
     { ...layer3('ipvlan'), mode: 'l3s', 'ipv6.gateway': 'auto', 'ipv6.host_table': '100' },
     { ...layer3('ipvlan'), mode: 'l2', 'ipv4.address': '10.0.0.5/16,10.0.0.6', 'ipv4.gateway': '10.0.0.1' },
     { type: 'nic', nictype: 'sriov', parent: 'eth1', 'maas.subnet.ipv4': 'lab' },
+    { ...nic, 'user.note': 'of the user,\nin two lines' },
   ],
   disk: [
     root,
@@ -273,6 +274,7 @@ describe('the effect of changing devices', () => {
     ['a removed nic', nic, undefined, 'live'],
     ['another parent', nic, { ...nic, parent: 'br1' }, 'live'],
     ['another type', nic, proxy, 'live'],
+    ['a note of the user on the root', root, { ...root, 'user.note': 'x' }, 'none'],
     ['a larger root', root, { ...root, size: '20GB' }, 'live'],
     ['a read-only root', root, { ...root, readonly: 'true' }, 'restart'],
     ['another pool', root, { ...root, pool: 'fast' }, 'recreate'],

@@ -96,7 +96,7 @@ function deviceProblems(unresolved: DeviceConfig): Problem[] {
 function unknownProperties(type: DeviceSchema, typeName: string, device: DeviceConfig): Problem[] {
   const known = Object.keys(type.properties);
   return Object.keys(device)
-    .filter((property) => property !== 'type' && !Object.hasOwn(type.properties, property))
+    .filter((property) => property !== 'type' && !isFree(property) && !Object.hasOwn(type.properties, property))
     .slice(0, maxProblems)
     .map((property) =>
       unknownName(
@@ -169,7 +169,8 @@ function rootEffect(before: DeviceConfig, after: DeviceConfig, changed: readonly
 /** Whether the change of a running device can be applied without unplugging it. */
 export function isAdjustable(before: DeviceConfig, after: DeviceConfig): boolean {
   const adjustable = deviceSchema(after['type'])?.adjustable;
-  return adjustable !== undefined && changedProperties(before, after).every((name) => adjustable.test(name));
+  const changed = changedProperties(normal(before), normal(after));
+  return adjustable !== undefined && changed.every((name) => adjustable.test(name));
 }
 
 export const changedProperties = (before: DeviceConfig, after: DeviceConfig): readonly string[] =>
@@ -194,10 +195,15 @@ export function hostAccess(device: DeviceConfig): string | undefined {
 
 const hotplugs = (device: DeviceConfig): boolean => deviceSchema(device['type'])?.hotplug ?? true;
 
-/** Omits unset properties and default values. */
+/** Notes of users have any name, value and no effect, as in LXD. */
+const isFree = (property: string): boolean => property.startsWith('user.');
+
+/** Omits unset properties, default values and what has no effect. */
 function normal(device: DeviceConfig | undefined): DeviceConfig {
   const properties = deviceSchema(device?.['type'])?.properties ?? {};
   return Object.fromEntries(
-    Object.entries(device ?? {}).filter(([name, value]) => value !== '' && properties[name]?.default !== value),
+    Object.entries(device ?? {}).filter(
+      ([name, value]) => value !== '' && !isFree(name) && properties[name]?.default !== value,
+    ),
   );
 }

@@ -38,6 +38,13 @@ describe('the plan for changed devices', () => {
     ['replaced', { data }, { data: { ...data, path: '/d' } }, ['unplug data', 'plug data']],
     ['another type', { data }, { data: nic }, ['unplug data', 'plug data']],
     ['only rates of a nic', { nic }, { nic: { ...nic, 'limits.egress': '1Mbit' } }, ['adjust nic']],
+    [
+      'only rates and a note of the user',
+      { nic },
+      { nic: { ...nic, 'limits.max': '1Mbit', 'user.x': 'y' } },
+      ['adjust nic'],
+    ],
+    ['only a note of the user', { nic }, { nic: { ...nic, 'user.x': 'y' } }, []],
     ['only its lease', { nic }, { nic: { ...nic, 'ipv4.address': '10.0.0.2' } }, ['adjust nic']],
     ['mtu of a nic', { nic }, { nic: { ...nic, mtu: '1400' } }, ['unplug nic', 'plug nic']],
     ['only rates of a disk', { data }, { data: { ...data, 'limits.read': '1MB' } }, ['adjust data']],
