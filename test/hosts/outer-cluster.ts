@@ -73,7 +73,7 @@ export async function startOuterCluster({ disk }: BaseDisk): Promise<OuterCluste
         device=$(basename "$(dirname /sys/class/net/*/device)")
         ip link set "$device" up; ip address add 10.0.2.15/24 dev "$device"; ip route add default via 10.0.2.2
         mkdir -p ${folder}/run ${folder}/bin
-        cat >${folder}/bin/ceph <<'END'\n${standIn(address)}\nEND
+        cat >${folder}/bin/ceph <<'END'\n${standIn({ address, port, keyring: `${folder}/keyring` })}\nEND
         chmod 755 ${folder}/bin/ceph; for each in rbd rados; do ln -s ceph ${folder}/bin/$each; done
         cat >/etc/ceph/ceph.conf <<'END'\n${conf}\nEND
         cat >${folder}/keyring <<'END'\n${keyring}\nEND`);
