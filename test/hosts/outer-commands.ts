@@ -8,7 +8,7 @@ const port = 6790;
 /** Asks the kernel itself to map and unmap images: the start of `rbd` takes ten seconds. Fails where `rbd` has to explain why. The cluster
  *  speaks only the second protocol, so a map with the first one fails. */
 const mapping = (cluster: OuterAddress): string => `
-quickly() {
+ask_kernel() {
   case "$program $*" in
     'rbd device unmap /dev/rbd'*) echo "\${3#/dev/rbd}" >/sys/bus/rbd/remove_single_major; return ;;
     'rbd '*' device map '*'--options ms_mode=prefer-crc '*) ;;
@@ -24,7 +24,7 @@ quickly() {
   done
   echo "$device"
 }
-quickly "$@" 2>/dev/null && exit`;
+ask_kernel "$@" 2>/dev/null && exit`;
 
 export interface OuterAddress {
   readonly address: string;

@@ -24,11 +24,13 @@ export class TlsListener {
    *  old address, such as the one that requested the move, still get their answer. */
   async listen(address: string | undefined): Promise<void> {
     const wanted = address === '' ? undefined : address;
-    if (wanted === this.#wanted || this.#isClosed) return;
+    if (wanted === this.#wanted) return;
     this.#release();
     if (wanted === undefined) return;
     this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate(), this.#deps.pki());
     this.#wanted = wanted;
+    // It may have been closed meanwhile.
+    if (this.#isClosed) await this.close();
   }
 
   /** Call when the certificate or the authority has changed; open connections stay. */

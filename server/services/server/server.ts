@@ -59,13 +59,7 @@ export class ServerSettings {
   ): Promise<void> {
     this.#addresses = addresses;
     await this.#listeners.attach(listeners);
-    const configured = this.#configuredHttps();
-    try {
-      await this.#listeners.follow(configured);
-    } catch (error) {
-      this.#unserved('core.https_address', configured.address, error);
-    }
-    for (const key of addressKeys) await this.#moveAddress(key).catch(() => {});
+    await this.#followConfig();
   }
 
   /** Listens where the config says: the store may apply a change without its request learning of it, and a port may become free. */
@@ -73,10 +67,13 @@ export class ServerSettings {
     return {
       name: 'Listening where the config says',
       run: async (_minute, signal) => {
-        if (this.#deps.records.isMoving) return;
-        for (const key of listenKeys) if (!signal.aborted) await this.#move(key).catch(() => {});
+        if (!this.#deps.records.isMoving) await this.#followConfig(signal);
       },
     };
+  }
+
+  async #followConfig(signal?: AbortSignal): Promise<void> {
+    for (const key of listenKeys) if (signal?.aborted !== true) await this.#move(key).catch(() => {});
   }
 
   /** One sentence per configured address where the server could not listen. */

@@ -390,7 +390,7 @@ describe('the TLS listener', () => {
     });
   });
 
-  test('a port in use answers 500, the value stays stored, and the daemon starts with it, and takes the port once it is free', async () => {
+  test('a port in use answers 500; the value stays stored, the daemon starts with it, and takes the port once it is free', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     const port = (holder.address() as { port: number }).port;
