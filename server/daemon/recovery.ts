@@ -13,6 +13,7 @@ export async function recover(base: Foundation, services: Services): Promise<voi
   const { records, dirs, log, isDryRun } = base;
   const {
     clusterMembership,
+    trustTokens,
     containerEnds,
     maas,
     pools,
@@ -30,6 +31,7 @@ export async function recover(base: Foundation, services: Services): Promise<voi
   await sagas.recover();
   if (!(await isRecordLost(base, services))) await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
   await clusterMembership.tokens.withdrawLeft();
+  await trustTokens.withdrawLeft();
   await projects.ensureDefault();
   await profiles.ensureDefault();
   await networkWatch.upAll();

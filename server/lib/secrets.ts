@@ -5,6 +5,9 @@ import { ConcurrencyLimit } from './shared/concurrency-limit.ts';
 /** Hexadecimal of 256 random bits: for operation websockets and image links. */
 export const randomSecret = (): string => randomBytes(32).toString('hex');
 
+/** How the secret of a token is stored: the SHA-256 of its random bits, hexadecimal. */
+export const secretHash = (secret: string): string => hash('sha256', secret);
+
 /** Takes the same time wherever the texts differ, also if their lengths do. */
 export function sameSecret(a: string, b: string): boolean {
   const digest = (text: string): Buffer => hash('sha256', text, 'buffer');

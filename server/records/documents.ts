@@ -163,6 +163,14 @@ export interface AliasDocument {
   readonly target: string;
 }
 
+/** Lets one client add its certificate, once. Stored under the SHA-256 of its secret, hexadecimal. */
+export interface TrustTokenDocument extends Pick<CertificateDocument, 'v' | 'name' | 'projects' | 'listed'> {
+  /** Absent: it does not expire. */
+  readonly expiresAt?: string;
+  /** The member whose operation shows and withdraws it; absent: the host is in no cluster. */
+  readonly member?: number;
+}
+
 export interface CertificateDocument {
   readonly v: 1;
   readonly type: string;
@@ -240,6 +248,7 @@ export interface Documents {
   readonly images: ImageDocument;
   readonly aliases: AliasDocument;
   readonly certificates: CertificateDocument;
+  readonly trustTokens: TrustTokenDocument;
   readonly projects: ProjectDocument;
   readonly server: ServerDocument;
   readonly sagas: SagaDocument;
@@ -276,6 +285,7 @@ export const recordKinds = {
   images: ofMember,
   aliases: shared,
   certificates: shared,
+  trustTokens: shared,
   projects: shared,
   server: shared,
   sagas: ofMember,

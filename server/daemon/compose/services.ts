@@ -10,7 +10,6 @@ import { composeRecovery } from './recovery.ts';
 import { composeWarnings } from './warnings.ts';
 import { trustLimits } from '../../auth/trust.ts';
 import { Attempts } from '../../lib/shared/attempts.ts';
-import { TrustTokens } from '../../auth/trust-tokens.ts';
 import { dialChannel } from '../../http/dial-channel.ts';
 import { changeRoot } from '../../services/containers/update/update.ts';
 import { replicateImages } from '../../services/images/replicate-images.ts';
@@ -19,6 +18,7 @@ import { Networks } from '../../services/networks/networks.ts';
 import { Profiles } from '../../services/profiles/profiles.ts';
 import { Projects } from '../../services/projects/projects.ts';
 import { Certificates } from '../../services/server/certificates.ts';
+import { TrustTokens } from '../../services/server/trust-tokens.ts';
 import { ServerMetrics } from '../../services/server/metrics.ts';
 import { ServerSettings } from '../../services/server/server.ts';
 import { ContainerVolumes } from '../../services/storage/container-volumes.ts';
@@ -39,6 +39,8 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
   const { containerDeps, running, guests } = containerParts;
   const [architecture] = common.architectures;
   const attempts = new Attempts(() => clock.nowMs(), trustLimits);
+  const serverFingerprint = (): string => base.certificates.current.fingerprint;
+  const trustTokens = new TrustTokens({ ...common, serverFingerprint });
   const networks = new Networks({ ...common, running });
   const storagePools = new StoragePools(common);
   const members = { architecture, attempts, containerParts, images: imageParts.members, networks, storagePools };
@@ -59,8 +61,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     certificates: new Certificates({
       ...common,
       attempts,
-      tokens: new TrustTokens(() => clock.nowMs()),
-      serverFingerprint: () => base.certificates.current.fingerprint,
+      tokens: trustTokens,
     }),
     containerVolumes: new ContainerVolumes({
       ...common,
@@ -97,6 +98,7 @@ export function composeServices(base: Foundation, { remoteLimits, stateDir }: Co
     ],
     server,
     storagePools,
+    trustTokens,
     view,
     volumeSnapshots,
     volumes,

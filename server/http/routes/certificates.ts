@@ -56,7 +56,7 @@ export function certificateRoutes({ certificates, addresses, endTrust, exempt }:
       };
       const body = context.body;
       if (body.token === true && context.caller.class === 'trusted')
-        return async_(certificates.makeToken(context.caller, body, addresses()));
+        return async_(await certificates.makeToken(context.caller, body, addresses()));
       return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
     },
     'certificates.get': (context) => found(certificates.get(context.params.fingerprint)),

@@ -5,13 +5,12 @@ import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.t
 import { AppError, errors } from '../../api/errors.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
 import { checkTrustPassword } from '../../auth/trust.ts';
-import { sameSecret } from '../../lib/secrets.ts';
+import { sameSecret, secretHash } from '../../lib/secrets.ts';
 import { fingerprintOfPem } from '../../membership/keys/identity.ts';
 import { readMembership } from '../../membership/membership.ts';
 import type { JoinTokenDocument } from '../../records/cluster-documents.ts';
 import type { Caller } from '../shared/caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
-import { secretHash } from './join-tokens.ts';
 import { memberAddress } from './member-address.ts';
 import { readMemberConfig, takeMemberConfig } from './joining/member-config.ts';
 import { checkMemberName } from './member-name.ts';

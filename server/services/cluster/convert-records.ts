@@ -21,6 +21,7 @@ export async function* asMember(from: Store, number: number, hasShared: boolean)
     const meaning = meaningOf(key);
     if (meaning?.is !== 'record' || meaning.member !== undefined) continue;
     const { kind, name } = meaning;
+    if (leftBehind.has(kind)) continue;
     if (kind === 'server') {
       const { shared, own } = splitConfig(decodeDocument('server', name, value));
       yield { key: space.keyOf('memberConfig', name), value: encodeDocument<'memberConfig'>(own) };
@@ -42,7 +43,7 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
     const meaning = meaningOf(key);
     if (meaning?.is !== 'record' || (meaning.member !== undefined && meaning.member !== number)) continue;
     const { kind, name } = meaning;
-    if (ofClusters.has(kind)) continue;
+    if (leftBehind.has(kind)) continue;
     if (kind === 'server') shared = decodeDocument('server', name, value);
     else if (kind === 'memberConfig') own = decodeDocument('memberConfig', name, value);
     else yield { key: new KeySpace(undefined).keyOf(kind, name), value };
@@ -57,8 +58,9 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
   yield { key: '/server/config', value: encodeDocument<'server'>(whole) };
 }
 
-/** Kinds that a single host does not have. */
-const ofClusters: ReadonlySet<Kind> = new Set<Kind>([
+/** Kinds that a single host does not have, and tokens, which end with the change. */
+const leftBehind: ReadonlySet<Kind> = new Set<Kind>([
+  'trustTokens',
   'members',
   'cluster',
   'clusterKeys',

@@ -1,19 +1,16 @@
 // Tokens that let a host join the cluster: made, awaited until a host has used them, and withdrawn.
-import { X509Certificate, hash } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { fingerprintOf } from '../../auth/identify.ts';
-import { logFailure } from '../../lib/log.ts';
-import { randomSecret } from '../../lib/secrets.ts';
+import { randomSecret, secretHash } from '../../lib/secrets.ts';
+import { untilUsed, type TokenRecord } from '../../operations/token-life.ts';
 import { settingOf } from '../shared/settings.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { checkMemberName } from './member-name.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
-const lookEveryMs = 250;
-
-export const secretHash = (secret: string): string => hash('sha256', secret);
 
 export class JoinTokens {
   readonly #deps: ClusterUseCaseDeps;
@@ -43,6 +40,19 @@ export class JoinTokens {
         member: cluster.members.here,
       });
     });
+    const isThere = (): boolean => records.joinTokens.get(name)?.document.secretHash === secretHash(secret);
+    const token: TokenRecord = {
+      isThere,
+      remove: () =>
+        records.retry((changes) => {
+          if (isThere()) changes.delete('joinTokens', name);
+        }),
+      expiresAtMs: until.getTime(),
+      problem: () =>
+        this.#certificate === of
+          ? undefined
+          : 'the certificate of the cluster has changed, and the token has the fingerprint of the former one: make a new token',
+    };
     return operations.start({
       class: 'token',
       description: 'Waiting for a host to join the cluster',
@@ -59,7 +69,7 @@ export class JoinTokens {
       },
       mayCancel: true,
       endsWithDaemon: true,
-      run: (_handle, signal) => this.#used(name, secretHash(secret), Date.parse(expiresAt), signal),
+      run: (_handle, signal) => untilUsed(token, clock, signal),
     });
   }
 
@@ -72,44 +82,6 @@ export class JoinTokens {
         const isLeft = document.member === cluster.members.here || Date.parse(document.expiresAt) <= clock.nowMs();
         if (isLeft) changes.delete('joinTokens', name);
       }
-    });
-  }
-
-  /** Resolves when a host has used the token; throws when it expires or is withdrawn, after removing it. */
-  #used(name: string, hash: string, expiresAtMs: number, signal: AbortSignal): Promise<void> {
-    const { records, clock } = this.#deps;
-    const isThere = (): boolean => records.joinTokens.get(name)?.document.secretHash === hash;
-    const remove = async (): Promise<void> => {
-      await records.retry((changes) => {
-        if (isThere()) changes.delete('joinTokens', name);
-      });
-    };
-    const of = this.#certificate;
-    const isUsed = new Promise<void>((resolve, reject) => {
-      const end = (error?: Error): void => {
-        clearInterval(timer);
-        signal.removeEventListener('abort', withdrawn);
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      const withdrawn = (): void => end(new Error('the token was withdrawn'));
-      const look = (): void => {
-        if (this.#certificate !== of)
-          end(
-            new Error(
-              'the certificate of the cluster has changed, and the token has the fingerprint of the former one: make a new token',
-            ),
-          );
-        else if (!isThere()) end();
-        else if (clock.nowMs() >= expiresAtMs) end(new Error('the token expired before it was used'));
-      };
-      const timer = setInterval(look, lookEveryMs);
-      timer.unref();
-      signal.addEventListener('abort', withdrawn, { once: true });
-    });
-    return isUsed.catch(async (error: unknown) => {
-      await remove().catch(logFailure(this.#deps.log, `Removing the token of ${name}, which is no longer valid,`));
-      throw error;
     });
   }
 

@@ -60,6 +60,8 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
         // Their operations were there: no list would show them, and nobody could withdraw them.
         for (const token of records.joinTokens.list())
           if (token.document.member === number) changes.delete('joinTokens', token.name);
+        for (const token of records.trustTokens.list())
+          if (token.document.member === number) changes.delete('trustTokens', token.name);
         deps.keyChange.put(changes, number);
       });
       // A host that was still joining had no fence before; it looks for its record after taking one.

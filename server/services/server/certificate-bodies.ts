@@ -6,7 +6,7 @@ import type { CertificateDocument } from '../../records/documents.ts';
 export type Restriction = Pick<CertificatePut, 'restricted' | 'projects'>;
 
 /** `projects`: the certificate's restriction; absent: valid for all projects, and for the server itself. */
-type Grants = Pick<CertificateDocument, 'projects' | 'listed'>;
+export type Grants = Pick<CertificateDocument, 'projects' | 'listed'>;
 
 /** Throws AppError badRequest. */
 export function restrictionOf(

@@ -1,7 +1,6 @@
 // Trusted client certificates: use cases of the API over the trust store.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import type { Operation } from '../../api/operation.ts';
 import { decodeTrustToken } from '../../api/server/trust-token.ts';
 import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
@@ -15,22 +14,16 @@ import {
   type ParsedCertificate,
   type TrustEntry,
 } from '../../auth/trust.ts';
-import type { TrustGrant, TrustTokens } from '../../auth/trust-tokens.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Operations } from '../../operations/manager.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Changes, Entry } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
-import { checkType, isNarrowed, restrictionOf, tokenRequest, type Restriction } from './certificate-bodies.ts';
+import { checkType, isNarrowed, restrictionOf, type Grants, type Restriction } from './certificate-bodies.ts';
+import type { TrustTokens } from './trust-tokens.ts';
 
 export interface CertificatesDeps extends Pick<ServiceParts, 'records' | 'events' | 'log'> {
-  readonly operations: Pick<Operations, 'start'>;
   readonly attempts: Attempts;
   readonly tokens: TrustTokens;
-  readonly clock: Pick<Clock, 'nowMs'>;
-  /** SHA-256 of the server's certificate, hexadecimal. */
-  readonly serverFingerprint: () => string;
 }
 
 /** Facts about the request's connection. */
@@ -40,13 +33,6 @@ export interface TrustConnection {
 }
 
 const sleepMs = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
-
-/** Says of each of these projects whether it is still the one that has the name now. */
-function sameProjects(records: Pick<Records, 'projects'>, names: readonly string[]): (project: string) => boolean {
-  const createdAt = (name: string) => records.projects.get(name)?.createRev;
-  const now = new Map(names.map((name) => [name, createdAt(name)]));
-  return (project) => createdAt(project) !== undefined && createdAt(project) === now.get(project);
-}
 
 export const certificateUrl = (fingerprint: string): string => `/1.0/certificates/${fingerprint}`;
 
@@ -116,92 +102,56 @@ export class Certificates {
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     // Only a trusted caller may choose the certificate's projects.
     const grant = caller.class === 'trusted' ? this.#restriction(body, {}) : {};
-    return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
+    return this.#add(caller, planTrust({ body, ...connection, isKnown }), () => grant);
   }
 
-  /** An operation of class token whose metadata has the parts of the token; it runs until the token is used or withdrawn. */
-  makeToken({ project }: Caller, body: CertificateCreate, addresses: readonly string[]): Operation {
-    const { tokens, clock, operations, records, serverFingerprint } = this.#deps;
-    const request = tokenRequest(body);
-    if (addresses.length === 0)
-      throw errors.badRequest(
-        'A token cannot be made: this server listens on no network address, where a client could use it; set core.https_address first',
-      );
-    const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
-    const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
-    const restriction = this.#restriction(body, {});
-    const isSame = sameProjects(records, restriction.projects ?? restriction.listed ?? []);
-    const issued = tokens.issue({ name: request.name, ...restriction, isSame }, expiresAt?.getTime());
-    if (issued === undefined) throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
-    return operations.start({
-      class: 'token',
-      description: 'Adding a certificate by token',
-      resources: {},
-      project,
-      metadata: {
-        secret: issued.secret,
-        fingerprint: serverFingerprint(),
-        addresses,
-        request,
-        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
-      },
-      mayCancel: true,
-      endsWithDaemon: true,
-      run: (_handle, signal) => issued.spent(signal),
-    });
+  makeToken(caller: Caller, body: CertificateCreate, addresses: readonly string[]): Promise<Operation> {
+    return this.#deps.tokens.make(caller, body, addresses);
   }
 
   /** The certificate is the connection's, which proves that the client has its key. */
   async #createByToken(
     caller: Caller,
     secret: string,
-    body: CertificateCreate,
+    { certificate = '' }: CertificateCreate,
     { peerCertificate, remoteHost = '' }: TrustConnection,
     signal: AbortSignal,
   ): Promise<string> {
     const { attempts, tokens, log } = this.#deps;
     await waitForTurn(remoteHost, { attempts, sleep: sleepMs }, signal);
-    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
-    const added = await tokens.use(secret, (grant) => {
-      const own = { type: 'client', name: grant.name };
-      const entry = planTrust({ body: own, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
-      if (
-        (body.certificate ?? '') !== '' &&
-        parseCertificate(body.certificate ?? '')?.fingerprint !== entry.fingerprint
-      ) {
-        const message = 'must be that of the connection, or absent, when a token adds it';
-        throw errors.invalid('certificate', [{ path: 'certificate', message }]);
-      }
-      return this.#add(caller, entry, grant);
-    });
-    if (added === undefined) {
+    const refusal = (): Error => {
       log.warn(`A client at ${remoteHost} sent an invalid token; its certificate was not trusted`);
-      throw errors.forbidden(
-        'Trusting a certificate failed: the token is not valid: it was used, has expired, was withdrawn, was made by another member of the cluster, or the server was restarted since',
+      return errors.forbidden(
+        'Trusting a certificate failed: the token is not valid: it was used, has expired or was withdrawn, or the server that made it was restarted since',
       );
+    };
+    const name = tokens.nameOf(secret);
+    if (name === undefined) throw refusal();
+    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
+    const body = { type: 'client', name };
+    const entry = planTrust({ body, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
+    if (certificate !== '' && parseCertificate(certificate)?.fingerprint !== entry.fingerprint) {
+      const message = 'must be that of the connection, or absent, when a token adds it';
+      throw errors.invalid('certificate', [{ path: 'certificate', message }]);
     }
+    const added = await this.#add(caller, entry, (changes) => {
+      const grant = tokens.spend(changes, secret);
+      if (grant === undefined) throw refusal();
+      return grant;
+    });
     attempts.succeeded(remoteHost);
     log.info(`A client at ${remoteHost} used a token; its certificate ${added.slice(0, 12)} is trusted now`);
     return added;
   }
 
-  async #add(caller: Caller, entry: TrustEntry, grant: Omit<TrustGrant, 'name'>): Promise<string> {
+  async #add(caller: Caller, entry: TrustEntry, grantOf: (changes: Changes) => Grants): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
     const { records } = this.#deps;
     await records.retry((changes) => {
       if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
-      // One that was deleted since the token was made must not count again when another one gets its name.
-      const isThere = (project: string): boolean => records.projects.has(project) && (grant.isSame?.(project) ?? true);
-      const [projects, listed] = [grant.projects?.filter(isThere), grant.listed?.filter(isThere)];
-      for (const project of [...(projects ?? []), ...(listed ?? [])]) changes.require('projects', project);
-      changes.put('certificates', fingerprint, {
-        v: 1,
-        type,
-        name,
-        pem,
-        ...(projects === undefined ? {} : { projects }),
-        ...(listed === undefined ? {} : { listed }),
-      });
+      const grants = grantOf(changes);
+      for (const project of grants.projects ?? grants.listed ?? []) changes.require('projects', project);
+      changes.put('certificates', fingerprint, { v: 1, type, name, pem, ...grants });
     });
     this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), caller);
     return fingerprint;
@@ -258,10 +208,7 @@ export class Certificates {
     return isNarrower ? name : undefined;
   }
 
-  #restriction(
-    body: Restriction,
-    before: Pick<CertificateDocument, 'projects' | 'listed'>,
-  ): Pick<CertificateDocument, 'projects' | 'listed'> {
+  #restriction(body: Restriction, before: Grants): Grants {
     return restrictionOf(body, before, (project) => this.#deps.records.projects.has(project));
   }
 

@@ -1,8 +1,15 @@
 // One-time tokens that add a certificate: valid for one use by one client, even when many try at once; guesses are slowed down.
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTrustToken, encodeTrustToken, type TrustToken } from '../../../server/api/server/trust-token.ts';
-import { TrustTokens } from '../../../server/auth/trust-tokens.ts';
+import type { CertificateCreate } from '../../../server/api/server/certificate.ts';
+import { EventHub } from '../../../server/events/hub.ts';
+import { systemClock } from '../../../server/lib/clock.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { Operations } from '../../../server/operations/manager.ts';
+import { Records } from '../../../server/records/records.ts';
+import { TrustTokens } from '../../../server/services/server/trust-tokens.ts';
+import type { Caller } from '../../../server/services/shared/caller.ts';
+import { openMemoryStore } from '../../../server/store/memory/memory.ts';
 import { makeDaemon, withDaemon, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
@@ -28,47 +35,52 @@ describe('the text of a token', () => {
 });
 
 describe('tokens', () => {
-  test('are used once, by one of many at a time; after a failed use the token is valid again', async () => {
-    const tokens = new TrustTokens(() => 0);
-    const issued = tokens.issue({ name: 'a' });
-    const spent = issued?.spent(new AbortController().signal);
-    const secret = issued?.secret ?? '';
-    await expect(tokens.use(secret, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    const uses = await Promise.all(Array.from({ length: 20 }, () => tokens.use(secret, ({ name }) => pause(5, name))));
-    expect(uses.filter((used) => used === 'a')).toHaveLength(1);
-    await spent;
-    expect(await tokens.use(secret, () => Promise.resolve(1))).toBeUndefined();
+  const caller = { project: 'default' } as Caller;
+  async function opened() {
+    const records = await Records.open(openMemoryStore());
+    const events = new EventHub(systemClock());
+    const clock = { now: 0, nowMs: () => clock.now, timestamp: () => new Date(clock.now).toISOString() };
+    const operations = new Operations({ clock, events, log: silentLog });
+    const tokens = new TrustTokens({ records, operations, clock, serverFingerprint: () => 'ab' });
+    const make = () => tokens.make(caller, { type: 'client', name: 'a', token: true } as CertificateCreate, ['a:1']);
+    const secretOf = async (): Promise<string> => String((await make()).metadata?.['secret']);
+    return { records, tokens, clock, make, secretOf, operations };
+  }
+
+  test('are there again when the transaction that uses them fails, and are used once', async () => {
+    const { records, tokens, secretOf } = await opened();
+    const secret = await secretOf();
+    const use = (fails: boolean) =>
+      records.retry((changes) => {
+        const grants = tokens.spend(changes, secret);
+        if (fails) throw new Error('no');
+        return grants;
+      });
+    await expect(use(true)).rejects.toThrow('no');
+    expect(tokens.nameOf(secret)).toBe('a');
+    const uses = await Promise.all(Array.from({ length: 20 }, () => use(false)));
+    expect(uses.filter((grants) => grants !== undefined)).toHaveLength(1);
+    expect(tokens.nameOf(secret)).toBeUndefined();
   });
-  test('end when they expire or are withdrawn', async () => {
-    let now = 0;
-    const tokens = new TrustTokens(() => now);
-    const [short, withdrawn] = [tokens.issue({ name: 'a' }, 1000), tokens.issue({ name: 'b' })];
-    const abort = new AbortController();
-    const ended = withdrawn?.spent(abort.signal);
-    abort.abort();
-    await expect(ended).rejects.toThrow('withdrawn');
-    expect(await tokens.use(withdrawn?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
-    now = 1000;
-    expect(await tokens.use(short?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
-    await expect(short?.spent(new AbortController().signal)).rejects.toThrow('expired');
+
+  test('count no more once they have expired, and their secrets are not stored', async () => {
+    const { records, tokens, clock, secretOf } = await opened();
+    await records.retry((changes) =>
+      changes.put('server', 'config', { v: 1, config: { 'core.remote_token_expiry': '1M' } }),
+    );
+    const secret = await secretOf();
+    expect(JSON.stringify(records.trustTokens.list())).not.toContain(secret);
+    clock.now = 59_999;
+    expect(tokens.nameOf(secret)).toBe('a');
+    clock.now = 60_000;
+    expect(tokens.nameOf(secret)).toBeUndefined();
   });
-  test('do not come back when a use fails after they were withdrawn', async () => {
-    const tokens = new TrustTokens(() => 0);
-    const issued = tokens.issue({ name: 'a' });
-    const abort = new AbortController();
-    const ended = issued?.spent(abort.signal).catch(() => {});
-    const use = tokens.use(issued?.secret ?? '', async () => {
-      abort.abort();
-      throw new Error('no');
-    });
-    await expect(use).rejects.toThrow('no');
-    await ended;
-    expect(await tokens.use(issued?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
-  });
-  test('are limited in number', () => {
-    const tokens = new TrustTokens(() => 0);
-    const issued = Array.from({ length: 1001 }, () => tokens.issue({ name: 'a' }));
-    expect(issued.filter((token) => token === undefined)).toHaveLength(1);
+
+  test('are limited in number', async () => {
+    const { make, operations } = await opened();
+    for (let made = 0; made < 1000; made += 1) await make();
+    await expect(make()).rejects.toThrow(/Too many tokens wait to be used/);
+    await operations.close(5_000);
   });
 });
 
