@@ -5,7 +5,7 @@ import type { SourceEntry } from './source-schema.ts';
 import { openArchiveSource } from './archive/archive-source.ts';
 import { openBucketSource } from './bucket/bucket-source.ts';
 import { openDirectorySource } from './directory-source.ts';
-import { openGitSource } from './git/git-source.ts';
+import { GitSource } from './git/git-source.ts';
 import { openOciSource } from './oci/oci-source.ts';
 
 const kinds = ['git', 'directory', 'archive', 'oci', 'bucket'] as const satisfies readonly SourceKind[];
@@ -17,7 +17,7 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
     throw sourceErrors.refused(`source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
   }
   const { name, git, directory, archive, oci, bucket } = entry;
-  if (git !== undefined) return openGitSource(name, git, context);
+  if (git !== undefined) return new GitSource(name, git, context);
   if (directory !== undefined) return openDirectorySource(name, directory, context);
   if (archive !== undefined) return openArchiveSource(name, archive, context);
   if (oci !== undefined) return openOciSource(name, oci, context);
