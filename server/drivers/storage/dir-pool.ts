@@ -1,4 +1,4 @@
-// Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are tree-driver.ts.
+// Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are trees/driver.ts.
 import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../lib/shared/error-code.ts';

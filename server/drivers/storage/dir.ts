@@ -20,7 +20,7 @@ import {
   tagOf,
   wantedMarker,
 } from './shared-place.ts';
-import { openTreeDriver } from './tree-driver.ts';
+import { openTreeDriver } from './trees/driver.ts';
 
 export interface DirStorageDeps {
   /** Pools without a `source` are made here; its parent is the state directory of the daemon. */

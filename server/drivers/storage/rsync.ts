@@ -6,7 +6,7 @@ import { keepOutput } from '../../lib/buffer-output.ts';
 import { confined, keptToRead, keptToWrite, strengthHere, type ConfinedCommand } from '../../lib/confined.ts';
 import { programEnv } from '../../lib/program-env.ts';
 import { ended } from './copy-tree.ts';
-import { guardedSource } from './tree-stream.ts';
+import { guardedSource } from './trees/stream.ts';
 
 export type RsyncFeature = 'xattrs' | 'delete' | 'compress';
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { keepOutput } from '../../../server/lib/buffer-output.ts';
-import { readFrom } from '../../../server/drivers/storage/tree-stream.ts';
+import { readFrom } from '../../../server/drivers/storage/trees/stream.ts';
 import { until } from '../../support/until.ts';
 
 const ended = (child: { readonly exitCode: number | null }): Promise<void> => until(() => child.exitCode !== null);

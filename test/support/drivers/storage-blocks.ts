@@ -11,7 +11,7 @@ import type { BlockStore, BlockVolume } from '../../../server/drivers/storage/bl
 import { DriverError } from '../../../server/drivers/driver-error.ts';
 import { makeFolders } from '../../../server/drivers/storage/dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from '../../../server/drivers/storage/driver.ts';
-import { openTreeDriver } from '../../../server/drivers/storage/tree-driver.ts';
+import { openTreeDriver } from '../../../server/drivers/storage/trees/driver.ts';
 import { hasCode } from '../../../server/lib/shared/error-code.ts';
 import { exec } from '../../../server/lib/exec.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';

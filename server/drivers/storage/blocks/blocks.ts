@@ -1,4 +1,4 @@
-// Volumes as block devices with a file system on each: what such a driver adds to tree-driver.ts. The devices are a BlockStore's.
+// Volumes as block devices with a file system on each: what such a driver adds to trees/driver.ts. The devices are a BlockStore's.
 import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { PoolSpec, VolumeShape } from '../driver.ts';
 import { temporaryFolder, volumeFolder } from '../layout.ts';
 import { isMounted, run, unmountDevice } from '../mounted/mounts.ts';
 import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
-import type { TreeKind } from '../tree-kind.ts';
+import type { TreeKind } from '../trees/kind.ts';
 import { OpenDevices } from './open-devices.ts';
 import { commands, isFileSystem, smallest, type FileSystem } from './commands.ts';
 import { fileSystemOn, makeFileSystem, mountDevice, mountNew, remount } from './mounts.ts';

@@ -34,7 +34,7 @@ import { driverErrors } from '../../driver-error.ts';
 import type { LimitForm, StorageDriver } from '../driver.ts';
 import { missingProgram } from '../programs.ts';
 import { removeTree } from '../remove-tree.ts';
-import { openTreeDriver } from '../tree-driver.ts';
+import { openTreeDriver } from '../trees/driver.ts';
 
 /** Every subvolume's own directory has this number. */
 const subvolumeInode = 256;

@@ -5,7 +5,7 @@ import { BlockTrees } from '../blocks/blocks.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
 import type { MountedDeps } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
-import { openTreeDriver } from '../tree-driver.ts';
+import { openTreeDriver } from '../trees/driver.ts';
 import { kernelDevices, type RbdDevices } from './devices.ts';
 import { cephResources, createCephPool, deleteCephPool, fillCephConfig, findCephPool, mountCephPool } from './pool.ts';
 import { CephStore } from './store.ts';

@@ -8,7 +8,7 @@ import type { LimitForm, StorageDriver, UnpackImage } from '../driver.ts';
 import { run } from '../mounted/mounts.ts';
 import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
-import { openTreeDriver } from '../tree-driver.ts';
+import { openTreeDriver } from '../trees/driver.ts';
 import { commands, limitsIn } from './commands.ts';
 import {
   cephfsResources,

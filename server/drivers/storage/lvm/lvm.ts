@@ -6,7 +6,7 @@ import { checkDirPool } from '../dir-pool.ts';
 import type { StorageDriver, UnpackImage } from '../driver.ts';
 import type { MountedDeps } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
-import { openTreeDriver } from '../tree-driver.ts';
+import { openTreeDriver } from '../trees/driver.ts';
 import { applyLvmConfig, createLvmPool, deleteLvmPool, fillLvmConfig, lvmResources, mountLvmPool } from './pool.ts';
 import { lvmStore } from './store.ts';
 

@@ -1,7 +1,7 @@
 // The names of mounted trees, read from their store.
 import { DriverError } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
-import type { TreeNames } from '../tree-names.ts';
+import type { TreeNames } from '../trees/names.ts';
 import type { TreeStore } from './store.ts';
 
 export function storeNames(

@@ -164,7 +164,7 @@ export abstract class MountedTrees<Entry extends StoredTree = StoredTree> {
     for (const { id } of await this.#store.list(pool)) await this.unmount({ pool, id, path: join(root, id) });
   }
 
-  /** The part that differs from tree-driver.ts. */
+  /** The part that differs from trees/driver.ts. */
   protected mounted() {
     return {
       root: (pool: PoolSpec) => this.root(pool),

@@ -6,8 +6,8 @@ import { driverErrors } from '../../driver-error.ts';
 import type { PoolSpec } from '../driver.ts';
 import { temporaryFolder } from '../layout.ts';
 import type { Place } from '../mounted/trees.ts';
-import type { TreeKind } from '../tree-kind.ts';
-import { writeTo } from '../tree-stream.ts';
+import type { TreeKind } from '../trees/kind.ts';
+import { writeTo } from '../trees/stream.ts';
 import { commands } from './commands.ts';
 import { datasetFor, datasetOf, runZfs, unless } from './datasets.ts';
 import {

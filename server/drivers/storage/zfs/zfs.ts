@@ -8,8 +8,8 @@ import type { LimitForm, PoolSpec, StorageDriver, UnpackImage, VolumeShape } fro
 import { run } from '../mounted/mounts.ts';
 import { staysMounted, isWritten, MountedTrees, type MountedDeps, type Place } from '../mounted/trees.ts';
 import { missingProgram } from '../programs.ts';
-import { openTreeDriver } from '../tree-driver.ts';
-import type { TreeKind } from '../tree-kind.ts';
+import { openTreeDriver } from '../trees/driver.ts';
+import type { TreeKind } from '../trees/kind.ts';
 import { commands, saysTooSmall } from './commands.ts';
 import { cloneDataset, datasetFor, findDataset, makeDataset, zfsStore, type TreeDataset } from './datasets.ts';
 import {

@@ -9,7 +9,7 @@ import { startFailure } from '../../../../server/drivers/runtime/host/posix-spaw
 import { quickStart } from '../../../../server/drivers/runtime/host/quick-start.ts';
 import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { copyGuestTreeInto } from '../../../../server/drivers/storage/copy-tree.ts';
-import { readFrom } from '../../../../server/drivers/storage/tree-stream.ts';
+import { readFrom } from '../../../../server/drivers/storage/trees/stream.ts';
 import { exec } from '../../../../server/lib/exec.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { startProgramsBy } from '../../../../server/lib/start-program.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VolumeRef } from '../../../../server/drivers/storage/driver.ts';
 import { recordsFolder } from '../../../../server/drivers/storage/layout.ts';
-import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts';
+import { isRoomyWith } from '../../../../server/drivers/storage/trees/staging.ts';
 import { type ProgramPlan, startProgramsBy } from '../../../../server/lib/start-program.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
 import {

@@ -17,7 +17,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isRoomyWith } from '../../../../server/drivers/storage/tree-staging.ts';
+import { isRoomyWith } from '../../../../server/drivers/storage/trees/staging.ts';
 import { storageConformance } from '../../../conformance/storage.ts';
 import { codeOf } from '../../../conformance/storage-world.ts';
 import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { assert, asyncProperty, constantFrom, dictionary, letrec, oneof } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { unpackTree, writeTo } from '../../../../../server/drivers/storage/tree-stream.ts';
+import { unpackTree, writeTo } from '../../../../../server/drivers/storage/trees/stream.ts';
 import { readMembers } from '../../../../../server/services/transfer/migration/tar-members.ts';
 import {
   applyChanges,

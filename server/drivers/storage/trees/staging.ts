@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../lib/shared/error-code.ts';
-import { isThere } from '../../lib/shared/missing-files.ts';
-import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/shared/reason.ts';
-import { DriverError, driverErrors } from '../driver-error.ts';
-import { temporaryFolder } from './layout.ts';
-import type { TreeKind } from './tree-kind.ts';
-import { directoryNames } from './tree-names.ts';
+import { hasCode } from '../../../lib/shared/error-code.ts';
+import { isThere } from '../../../lib/shared/missing-files.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
+import { temporaryFolder } from '../layout.ts';
+import type { TreeKind } from './kind.ts';
+import { directoryNames } from './names.ts';
 
 export interface TreeStaging {
   /** Temporary paths in use by this process; mountPool leaves them alone. */

@@ -1,19 +1,19 @@
 // What fills the volumes of trees: an unpacked image, a copy, the files of a folder, or nothing.
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../lib/shared/error-code.ts';
-import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/shared/reason.ts';
-import { inSpan } from '../../lib/shared/spans.ts';
-import { driverErrors } from '../driver-error.ts';
-import { syncTree } from './copy-tree.ts';
-import type { ImageFiles, PoolSpec, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
-import { createImageCache, type ImageCache } from './image-cache.ts';
-import { treePathIn, volumePathIn } from './layout.ts';
-import type { TreeKind } from './tree-kind.ts';
-import type { TreeNames } from './tree-names.ts';
-import type { TreeStaging } from './tree-staging.ts';
-import { labelOf } from './tree-transfer.ts';
+import { hasCode } from '../../../lib/shared/error-code.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { inSpan } from '../../../lib/shared/spans.ts';
+import { driverErrors } from '../../driver-error.ts';
+import { syncTree } from '../copy-tree.ts';
+import type { ImageFiles, PoolSpec, UnpackImage, VolumeRef, VolumeSource } from '../driver.ts';
+import { createImageCache, type ImageCache } from '../image-cache.ts';
+import { treePathIn, volumePathIn } from '../layout.ts';
+import type { TreeKind } from './kind.ts';
+import type { TreeNames } from './names.ts';
+import type { TreeStaging } from './staging.ts';
+import { labelOf } from './deps.ts';
 
 type Progress = (text: string) => void;
 const never = new AbortController().signal;

@@ -1,15 +1,16 @@
 // Derives a snapshot or volume from a copy of another one plus the caller's changes. Refreshes of copies use it.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { driverErrors } from '../driver-error.ts';
-import { asDriverError } from './copy-tree.ts';
-import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
-import { snapshotPathIn, treePathIn, volumePathIn } from './layout.ts';
-import { leastSize } from './tree-snapshots.ts';
-import { type TreeKind, withFiles } from './tree-kind.ts';
-import { directoryNames } from './tree-names.ts';
-import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
-import { closeTree, labelOf, type TreeDeps } from './tree-transfer.ts';
+import { driverErrors } from '../../driver-error.ts';
+import { asDriverError } from '../copy-tree.ts';
+import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from '../driver.ts';
+import { snapshotPathIn, treePathIn, volumePathIn } from '../layout.ts';
+import { leastSize } from './snapshots.ts';
+import { type TreeKind, withFiles } from './kind.ts';
+import { directoryNames } from './names.ts';
+import { unpackTree, wholeTar, writeTo } from './stream.ts';
+import { labelOf, type TreeDeps } from './deps.ts';
+import { closeTree } from './imports.ts';
 
 export function treeDerive(deps: TreeDeps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
   const { kind, staging, mutex } = deps;

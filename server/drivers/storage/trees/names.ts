@@ -1,7 +1,7 @@
 // The names of trees: entries of a pool's directories, or of its store (logical volumes, datasets), which mounts each tree at the path of
 // its name.
 import { lstat, readdir, rename } from 'node:fs/promises';
-import { ifMissing } from '../../lib/shared/missing-files.ts';
+import { ifMissing } from '../../../lib/shared/missing-files.ts';
 
 export interface TreeNames {
   has(path: string): Promise<boolean>;

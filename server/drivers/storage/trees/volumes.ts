@@ -1,54 +1,35 @@
-// A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
-// Snapshots are in tree-snapshots.ts, sources in tree-fill.ts; a kind says how trees are made.
-import { statfs } from 'node:fs/promises';
+// The volumes of a pool of trees: each is made under a temporary name, and appears and vanishes whole, in one rename.
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Log } from '../../lib/log.ts';
-import { DriverError, driverErrors } from '../driver-error.ts';
-import { asDriverError } from './copy-tree.ts';
-import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from './driver.ts';
-import { durably } from './durable.ts';
-import { checkVolumeName, recordsFolder, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
-import { directoryNames } from './tree-names.ts';
-import { openTreeStaging } from './tree-staging.ts';
-import type { TreeKind } from './tree-kind.ts';
-import { treeDerive } from './tree-derive.ts';
-import { isTaken, treeFill } from './tree-fill.ts';
-import { treeSnapshots } from './tree-snapshots.ts';
-import { treeTransfer } from './tree-transfer.ts';
-import { succeeds } from '../../lib/shared/attempt.ts';
+import { succeeds } from '../../../lib/shared/attempt.ts';
+import { DriverError, driverErrors } from '../../driver-error.ts';
+import { asDriverError } from '../copy-tree.ts';
+import type { PoolSpec, StorageDriver, VolumeRef } from '../driver.ts';
+import { checkVolumeName, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from '../layout.ts';
+import type { TreeDeps } from './deps.ts';
+import { isTaken, type TreeFill } from './fill.ts';
+import type { TreeKind } from './kind.ts';
+import { directoryNames } from './names.ts';
+import type { TreeSnapshots } from './snapshots.ts';
 
-export interface TreeDriverDeps {
-  readonly unpackImage: UnpackImage;
-  /** `ignore` when the daemon is not root: everything then belongs to the daemon's own user. */
-  readonly ownership: 'keep' | 'ignore';
-  readonly log: Log;
+interface Deps extends TreeDeps, TreeFill {
+  readonly deleteSnapshots: TreeSnapshots['deleteAll'];
 }
 
-/** Trees that are not unlinked by then are left to mountPool. */
-const closeMs = 5_000;
+type Methods = Pick<
+  StorageDriver,
+  | 'volumePath'
+  | 'hasVolume'
+  | 'createVolume'
+  | 'deleteVolume'
+  | 'renameVolume'
+  | 'listVolumes'
+  | 'limitsIn'
+  | 'limitVolume'
+>;
 
-export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
-  const mutex = new KeyedMutex();
+export function treeVolumes({ kind, staging, mutex, fill, images, deleteSnapshots }: Deps): Methods {
   const names = kind.names ?? directoryNames;
-  const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
-  const snapshots = treeSnapshots({ kind, staging, mutex, log: deps.log });
-  const { swapIn, dropUnused } = snapshots;
-  const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn, dropUnused };
-
-  const { fill, images } = treeFill({ ...parts, names, unpackImage: deps.unpackImage, log: deps.log });
-  const transfer = treeTransfer(parts);
-  const derive = treeDerive(parts);
-
-  /** For work that needs disk space and cannot be repeated. */
-  const afterRemovals =
-    <Rest extends readonly unknown[]>(make: (pool: PoolSpec, ...rest: Rest) => Promise<void>) =>
-    async (pool: PoolSpec, ...rest: Rest): Promise<void> => {
-      await staging.settled(kind.root(pool));
-      await make(pool, ...rest);
-    };
 
   /** Repeats `make` once if the disk was full and deleted files have freed space since its start. */
   async function withRoom(root: string, make: () => Promise<void>): Promise<void> {
@@ -63,35 +44,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     }
   }
 
-  const driver: StorageDriver = {
-    close: async () => void (await Promise.race([staging.settled(), sleep(closeMs, undefined, { ref: false })])),
-    name: kind.name,
-    capabilities: kind.capabilities,
-    fillConfig: (pool) => kind.fillConfig(pool),
-    createPool: (pool, signal) => kind.createPool(pool, signal),
-    async deletePool(pool) {
-      await staging.settled(kind.root(pool));
-      await kind.deletePool(pool);
-    },
-    applyConfig: (pool, before) => kind.applyConfig(pool, before),
-    findPool: async (pool) => {
-      if (kind.findPool !== undefined) return kind.findPool(pool);
-      throw driverErrors.notFound(`pools of driver ${kind.name} cannot be found again`);
-    },
-    recordsPath: (pool) => join(kind.root(pool), recordsFolder),
-    mountPool: (pool) => kind.mountPool(pool, staging.busy),
-    resources: async (pool) => {
-      // Deleted trees count as free space.
-      await staging.settled(kind.root(pool));
-      if (kind.resources !== undefined) return kind.resources(pool);
-      const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
-        throw driverErrors.failed(`cannot read the resources of pool ${pool.name}`, error);
-      });
-      return {
-        space: { used: (stats.blocks - stats.bfree) * stats.bsize, total: stats.blocks * stats.bsize },
-        inodes: { used: stats.files - stats.ffree, total: stats.files },
-      };
-    },
+  return {
     volumePath: pathOf,
     async hasVolume(pool, volume) {
       if (volume.type === 'image') await staging.caughtUp(kind.root(pool));
@@ -121,7 +74,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       const path = pathOf(pool, volume);
       await mutex.run(path, async () => {
         if (volume.type === 'image') return images.whenUnused(path, () => staging.remove(root, path));
-        await snapshots.deleteAll(pool, volume);
+        await deleteSnapshots(pool, volume);
         await (volume.type === 'container' ? staging.removeBehind(root, path) : staging.remove(root, path));
       });
     },
@@ -172,27 +125,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         }
       });
     },
-    ...snapshots.methods,
-    ...transfer,
-    ...derive,
-    createSnapshot: afterRemovals(snapshots.methods.createSnapshot),
-    restoreSnapshot: afterRemovals(snapshots.methods.restoreSnapshot),
-    importVolume: afterRemovals(transfer.importVolume),
-    deriveVolume: afterRemovals(derive.deriveVolume),
   };
-  const { withFiles, useMountOptions, canLimit, usedIn, subvolumes } = kind;
-  const tools = { ...staging, alone: (path: string, work: () => Promise<void>) => mutex.run(path, work) };
-  const whole: StorageDriver = {
-    ...driver,
-    ...(canLimit === undefined ? {} : { canLimit }),
-    ...(usedIn === undefined ? {} : { usedBytes: (pool, volume) => usedIn(pathOf(pool, volume)) }),
-    ...(withFiles === undefined ? {} : { withFiles }),
-    ...(subvolumes === undefined ? {} : { subvolumes: subvolumes(tools) }),
-    ...(useMountOptions === undefined
-      ? {}
-      : { useMountOptions: (pool, volume, options) => useMountOptions(pathOf(pool, volume), options) }),
-  };
-  return kind.isDurable === true ? whole : { ...whole, ...durably((pool) => kind.root(pool), driver) };
 }
 
 const limitsOf =

@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hasCode } from '../../lib/shared/error-code.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { type Log, logFailure } from '../../lib/log.ts';
-import { driverErrors } from '../driver-error.ts';
-import { asDriverError } from './copy-tree.ts';
-import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef, VolumeShape } from './driver.ts';
-import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
-import type { TreeKind } from './tree-kind.ts';
-import { directoryNames } from './tree-names.ts';
-import type { TreeStaging } from './tree-staging.ts';
+import { hasCode } from '../../../lib/shared/error-code.ts';
+import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { type Log, logFailure } from '../../../lib/log.ts';
+import { driverErrors } from '../../driver-error.ts';
+import { asDriverError } from '../copy-tree.ts';
+import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef, VolumeShape } from '../driver.ts';
+import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from '../layout.ts';
+import type { TreeKind } from './kind.ts';
+import { directoryNames } from './names.ts';
+import type { TreeStaging } from './staging.ts';
 
 interface Deps {
   readonly kind: TreeKind;

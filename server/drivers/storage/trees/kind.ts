@@ -1,6 +1,6 @@
-// What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
+// What a storage driver that keeps volumes as directory trees of one place adds to driver.ts: how a tree is made, copied
 // and removed there.
-import type { ConfinedCommand } from '../../lib/confined.ts';
+import type { ConfinedCommand } from '../../../lib/confined.ts';
 import type {
   LimitForm,
   PoolResources,
@@ -9,8 +9,8 @@ import type {
   StorageDriver,
   SubvolumeStreams,
   VolumeShape,
-} from './driver.ts';
-import type { TreeNames } from './tree-names.ts';
+} from '../driver.ts';
+import type { TreeNames } from './names.ts';
 
 /** What the driver lends to streams of subvolumes: see TreeStaging. */
 export interface TreeTools {

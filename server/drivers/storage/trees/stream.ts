@@ -1,12 +1,12 @@
 // Runs the programs that write a tree as a stream of bytes or make one of such a stream; which program is the driver's choice.
 import { pipeline } from 'node:stream/promises';
-import { driverErrors } from '../driver-error.ts';
-import type { ExecError } from '../../lib/exec.ts';
-import { keepOutput } from '../../lib/buffer-output.ts';
-import { confined, keptToRead, keptToWrite, type ConfinedCommand } from '../../lib/confined.ts';
-import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
-import { programEnv } from '../../lib/program-env.ts';
-import { startProgram } from '../../lib/start-program.ts';
+import { driverErrors } from '../../driver-error.ts';
+import type { ExecError } from '../../../lib/exec.ts';
+import { keepOutput } from '../../../lib/buffer-output.ts';
+import { confined, keptToRead, keptToWrite, type ConfinedCommand } from '../../../lib/confined.ts';
+import { ended, keepAll, keptStderrBytes } from '../copy-tree.ts';
+import { programEnv } from '../../../lib/program-env.ts';
+import { startProgram } from '../../../lib/start-program.ts';
 
 /** Reads what the program writes; must read to the end, where a failure of the program is thrown. */
 export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
