@@ -51,14 +51,8 @@ export function decideCreate(document: Document, context: PlanContext): Decision
 
 /** All written values as changes from nothing, including the source of a container. */
 function createChanges(document: Document): readonly Change[] {
-  const { changes } = diffObject(
-    coreKind(document.kind),
-    document.values,
-    {},
-    parseIgnore([]),
-    undefined,
-    document.secrets,
-  );
+  const rules = { ignore: parseIgnore([]), secrets: document.secrets };
+  const { changes } = diffObject(coreKind(document.kind), document.values, {}, rules);
   const { source } = document.values;
   const shown = source === undefined ? changes : [...changes, sourceChange(source)];
   return shown.map((change) => (change.effect === 'live' ? change : { ...change, effect: 'live' }));

@@ -117,7 +117,11 @@ function takeOut(
 ): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   const ownership = { last: record, others, hash: owner.hash, isExact: false };
-  const removed = diffObject(coreKind(object.kind), {}, live.object, [], ownership, object.secrets).changes;
+  const removed = diffObject(coreKind(object.kind), {}, live.object, {
+    ignore: [],
+    ownership,
+    secrets: object.secrets,
+  }).changes;
   // No server takes the root disk away from a container.
   const edits = object.kind === 'container' ? removed.filter(({ before }) => !isRoot(before)) : removed;
   const why = whyTakeOut(owner, others, isPermanent);

@@ -36,7 +36,8 @@ export function decideObject(declared: Document, context: PlanContext): Decision
   const document = withRecordedSecrets(declared, records);
   const { values, secrets } = document;
   const placement = placementOf(document, live.object as JsonObject, context.observed);
-  const fields = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  const { compareSeeds } = context;
+  const fields = diffObject(kind, values, live.object, { ignore, ownership: before, secrets, compareSeeds });
   const found = placement.move === undefined ? fields : { ...fields, changes: [...fields.changes, placement.move] };
   const conflicts = snapshotConflicts(document, live.object as JsonObject, before?.others);
   const diff = conflicts.length === 0 ? found : { ...found, conflicts: [...found.conflicts, ...conflicts] };
@@ -57,7 +58,7 @@ function decideExisting(found: ChangedObject): Decision {
 function decideWhole({ document, live, isAside, diff, before, placement, context }: ChangedObject): Decision {
   const ignore = parseIgnore(document.manage.ignore);
   const isTaking = context.options.forceConflicts === true;
-  const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);
+  const ownership = ownershipAfter(document, before, diff, { ignore, owner: context.owner, isForced: isTaking });
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
     context.addProfileEdits(document.name, diff.changes);
   const isForced = context.isForced(document.address);

@@ -82,7 +82,12 @@ function decidePart(
   const part = { ...diff, changes: now };
   const isTaking = context.options.forceConflicts === true;
   const ignore = parseIgnore(document.manage.ignore);
-  const ownership = ownershipAfter(document, before, part, ignore, context.owner, isTaking, later);
+  const ownership = ownershipAfter(document, before, part, {
+    ignore,
+    owner: context.owner,
+    isForced: isTaking,
+    deferred: later,
+  });
   const { move: _move, guard: _guard, ...place } = placement;
   return decideUpdate(document, live, part, context, ownership, place);
 }

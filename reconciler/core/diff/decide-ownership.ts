@@ -111,14 +111,20 @@ export const ownerOfNew = (
 const ownFiles = ({ values }: Document): Pick<OwnerWrite, 'files'> =>
   values['files'] === undefined ? {} : { files: filesIn(values) };
 
+export interface ApplyingSet {
+  readonly ignore: IgnorePatterns;
+  readonly owner: SetOwner | undefined;
+  /** It takes keys of other sets. */
+  readonly isForced: boolean;
+  /** Changes that a later apply makes. */
+  readonly deferred?: readonly Change[];
+}
+
 export function ownershipAfter(
   document: Document,
   before: Ownership | undefined,
   diff: Diff,
-  ignore: IgnorePatterns,
-  owner: SetOwner | undefined,
-  isForced: boolean,
-  deferred: readonly Change[] = [],
+  { ignore, owner, isForced, deferred = [] }: ApplyingSet,
 ): OwnershipDecision {
   if (owner === undefined || before === undefined) return unowned;
   if (diff.conflicts.length > 0 && !isForced)

@@ -5,14 +5,12 @@ import { sameText } from '../../../server/api/text/equality.ts';
 import type { Change } from '../documents/change.ts';
 import { comparedKey } from '../documents/compared-key.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
-import type { IgnoredDifference, IgnorePatterns } from '../ownership/ignored-paths.ts';
+import type { IgnoredDifference } from '../ownership/ignored-paths.ts';
 import type { CoreKind } from '../kinds/kind.ts';
 import { asText, isMap, mapOf, valueOf } from '../documents/json-values.ts';
 import { compareText } from '../text/listing-order.ts';
 import { isNote, type Path } from '../ownership/owner-records.ts';
-import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
-import type { DeclaredSecrets } from '../documents/secret.ts';
-import { add, isOthers, isRemoved, type Conflict, type Ownership, type Walk } from './walk.ts';
+import { add, isOthers, isRemoved, type Conflict, type DiffRules, type Walk } from './walk.ts';
 
 export interface Diff {
   /** Sorted by path. */
@@ -27,22 +25,11 @@ export interface Diff {
 
 const nothing: Diff = { changes: [], unmanaged: [], conflicts: [], ignored: [] };
 
-export function diffObject(
-  kind: CoreKind,
-  desired: JsonObject,
-  live: object,
-  ignore: IgnorePatterns,
-  ownership?: Ownership,
-  secrets?: DeclaredSecrets,
-  compareSeeds?: CompareSeeds,
-): Diff {
+export function diffObject(kind: CoreKind, desired: JsonObject, live: object, rules: DiffRules): Diff {
   const walk: Walk = {
+    ...rules,
     kind,
     live: live as JsonObject,
-    ignore,
-    ownership,
-    secrets,
-    compareSeeds,
     changes: [],
     unmanaged: [],
     conflicts: [],

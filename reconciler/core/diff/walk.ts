@@ -35,13 +35,17 @@ export interface Ownership {
   readonly secrets?: readonly string[];
 }
 
-export interface Walk {
+/** What of an object counts, and for whom. */
+export interface DiffRules {
+  readonly ignore: IgnorePatterns;
+  readonly ownership?: Ownership | undefined;
+  readonly secrets?: DeclaredSecrets;
+  readonly compareSeeds?: CompareSeeds | undefined;
+}
+
+export interface Walk extends DiffRules {
   readonly kind: CoreKind;
   readonly live: JsonObject;
-  readonly ignore: IgnorePatterns;
-  readonly ownership: Ownership | undefined;
-  readonly secrets: DeclaredSecrets;
-  readonly compareSeeds: CompareSeeds | undefined;
   readonly changes: Change[];
   readonly unmanaged: string[];
   readonly conflicts: Conflict[];

@@ -41,7 +41,7 @@ export class Streams {
       expiresAt: found.expiresAt,
       fetch: (target, report, fetchSignal) =>
         withConnection(options, (connection) =>
-          fetchFiles(connection, options, server, found, target, report, fetchSignal),
+          fetchFiles({ connection, limits: options.limits, server }, found, { target, report }, fetchSignal),
         ),
     };
   }
@@ -86,13 +86,20 @@ async function readLists(
   return sortStreamImages(images);
 }
 
+interface ConnectedServer extends Pick<ConnectionOptions, 'limits'> {
+  readonly connection: RemoteConnection;
+  readonly server: string;
+}
+
+interface Fetched {
+  readonly target: ImageTarget;
+  readonly report: (progress: string) => void;
+}
+
 async function fetchFiles(
-  connection: RemoteConnection,
-  { limits }: ConnectionOptions,
-  server: string,
+  { connection, limits, server }: ConnectedServer,
   image: StreamImage,
-  target: ImageTarget,
-  report: (progress: string) => void,
+  { target, report }: Fetched,
   signal: AbortSignal,
 ): Promise<{ readonly split: boolean }> {
   const files = [

@@ -35,7 +35,7 @@ describe('the hash of a value', () => {
 
 test('properties of an image are free text in a plan', () => {
   const live = { public: false, auto_update: false, properties: { os: 'on' } };
-  const { changes } = diffObject(coreKind('image'), { properties: { os: 'true' } }, live, parseIgnore([]));
+  const { changes } = diffObject(coreKind('image'), { properties: { os: 'true' } }, live, { ignore: parseIgnore([]) });
   expect(changes.map(({ path }) => path)).toEqual(['properties.os']);
 });
 

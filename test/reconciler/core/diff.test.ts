@@ -18,7 +18,7 @@ import {
 } from '../../support/fakes/worlds.ts';
 
 const diff = (kind: KindName, values: JsonObject, live: object, ignore: readonly string[] = []) =>
-  diffObject(coreKind(kind), values, live, parseIgnore(ignore));
+  diffObject(coreKind(kind), values, live, { ignore: parseIgnore(ignore) });
 const paths = (kind: KindName, values: JsonObject, live: object, ignore: readonly string[] = []) =>
   diff(kind, values, live, ignore).changes.map((change) => change.path);
 

@@ -21,16 +21,21 @@ export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' 
 
 export const refOf = (name: string): VolumeRef => ({ type: 'container', name });
 
-/** The caller holds the locks. `offered`: the wanted snapshots of the source. */
+/** A refresh that runs: the caller holds the locks. */
+export interface ContainerRefresh {
+  readonly caller: Caller;
+  readonly name: string;
+  readonly document: ContainerDocument;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** `offered`: the wanted snapshots of the source. */
 export async function refreshNow(
   deps: RefreshDeps,
-  caller: Caller,
-  name: string,
-  { uuid, pool }: ContainerDocument,
+  { caller, name, document: { uuid, pool }, progress, signal }: ContainerRefresh,
   parts: PlannedParts,
   offered: readonly SnapshotEntry[],
-  progress: Progress,
-  signal: AbortSignal,
 ): Promise<void> {
   const drop = async (snapshot: string): Promise<void> => {
     const params = { container: name, uuid, pool, snapshot };

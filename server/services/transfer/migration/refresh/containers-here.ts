@@ -44,7 +44,7 @@ export function refreshFromHere(deps: RefreshDeps, caller: Caller, name: string,
         const target = { pool: document.pool, ref, ofSnapshot };
         const known = { offered: snapshots.map(plannedOf), known: mine(deps, document).map(plannedOf) };
         const parts = await partsFromHere(deps, source, target, known, progress);
-        await refreshNow(deps, caller, name, document, parts, snapshots, progress, signal);
+        await refreshNow(deps, { caller, name, document, progress, signal }, parts, snapshots);
       }),
   });
 }

@@ -60,7 +60,7 @@ function refreshFromPeer(deps: RefreshDeps, caller: Caller, name: string, body: 
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)
         throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
       await deps.locks.run(lockOf(name), () =>
-        receiveRefresh(deps, caller, name, body, { offer, lxd }, peer, handle, signal),
+        receiveRefresh(deps, { caller, name, body }, { peer, offer, lxd }, { handle, signal }),
       );
       // The copy is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
@@ -68,15 +68,15 @@ function refreshFromPeer(deps: RefreshDeps, caller: Caller, name: string, body: 
   });
 }
 
+interface Source extends Taken<ContainerMigrationOffer> {
+  readonly peer: Peer;
+}
+
 async function receiveRefresh(
   deps: RefreshDeps,
-  caller: Caller,
-  name: string,
-  body: ContainerCreate,
-  { offer, lxd }: Taken<ContainerMigrationOffer>,
-  peer: Peer,
-  handle: OperationHandle,
-  signal: AbortSignal,
+  { caller, name, body }: { readonly caller: Caller; readonly name: string; readonly body: ContainerCreate },
+  { peer, offer, lxd }: Source,
+  { handle, signal }: { readonly handle: OperationHandle; readonly signal: AbortSignal },
 ): Promise<void> {
   await deps.locks.unshared(lockOf(name));
   const document = stopped(deps, name);
@@ -90,5 +90,5 @@ async function receiveRefresh(
   const progress = trackProgress({ clock: deps.clock, onProgress: (metadata) => handle.update(metadata), signal });
   const known = mine(deps, document).map(plannedOf);
   const parts = await partsFromPeer(deps, peer, { volume, offer, lxd, offered, known, untrusted }, progress);
-  await refreshNow(deps, caller, name, document, parts, arriving, progress, signal);
+  await refreshNow(deps, { caller, name, document, progress, signal }, parts, arriving);
 }

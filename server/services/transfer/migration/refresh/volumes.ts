@@ -95,7 +95,7 @@ function refreshFromHere(
           known: readyVolumeSnapshots(deps.records, document.uuid).map(plannedOf),
         };
         const parts = await partsFromHere(deps, local, targetVolume(volume, document, arriving), known, progress);
-        await refreshNow(deps, caller, volume, document, parts, arriving, progress, signal);
+        await refreshNow(deps, { caller, volume, document, progress, signal }, parts, arriving);
       }),
   });
 }
@@ -116,8 +116,9 @@ function refreshFromPeer(
       const taken = await takeOffer(peer, 'volume', untrusted);
       // The source holds this lock while it sends, so waiting for it would never end.
       if (taken.offer.uuid === readyVolume(deps.records, volume).uuid) throw fromItself(volume);
+      const wanted = { ...taken, peer, isAlone: body.source?.volume_only === true };
       await alone(deps, volume, [], (document) =>
-        receive(deps, caller, volume, document, body, taken, peer, handle, signal),
+        receive(deps, { caller, volume, document, progress: progressOf(deps, handle, signal), signal }, wanted),
       );
       // The copy is complete and recorded, so it no longer matters if the source left early.
       await peer.send({ type: 'done' }).catch(() => {});
@@ -125,39 +126,44 @@ function refreshFromPeer(
   });
 }
 
+/** A refresh that runs: the caller holds the locks. */
+interface VolumeRefresh {
+  readonly caller: Caller;
+  readonly volume: VolumeId;
+  readonly document: VolumeDocument;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+interface Source extends Taken<VolumeMigrationOffer> {
+  readonly peer: Peer;
+  /** Without its snapshots. */
+  readonly isAlone: boolean;
+}
+
 async function receive(
   deps: RefreshVolumeDeps,
-  caller: Caller,
-  volume: VolumeId,
-  document: VolumeDocument,
-  { source }: StorageVolumeCreate,
-  { offer, lxd }: Taken<VolumeMigrationOffer>,
-  peer: Peer,
-  handle: OperationHandle,
-  signal: AbortSignal,
+  refresh: VolumeRefresh,
+  { peer, offer, lxd, isAlone }: Source,
 ): Promise<void> {
-  const offered = source?.volume_only === true ? [] : offer.snapshots;
+  const { caller, volume, document, progress } = refresh;
+  const offered = isAlone ? [] : offer.snapshots;
   const arriving = snapshotsOfOffer(offered);
   const untrusted = isUntrustedSource(deps.records, caller, volume.name)
     ? await untrustedVolume(deps.pools, volume.pool, volumeSize(document.config))
     : undefined;
   const target = targetVolume(volume, document, arriving);
-  const progress = progressOf(deps, handle, signal);
   const known = readyVolumeSnapshots(deps.records, document.uuid).map(plannedOf);
   const parts = await partsFromPeer(deps, peer, { volume: target, offer, lxd, offered, known, untrusted }, progress);
-  await refreshNow(deps, caller, volume, document, parts, arriving, progress, signal);
+  await refreshNow(deps, refresh, parts, arriving);
 }
 
-/** The caller holds the locks. `offered`: the wanted snapshots of the source. */
+/** `offered`: the wanted snapshots of the source. */
 async function refreshNow(
   deps: RefreshVolumeDeps,
-  caller: Caller,
-  volume: VolumeId,
-  { uuid }: VolumeDocument,
+  { caller, volume, document: { uuid }, progress, signal }: VolumeRefresh,
   parts: PlannedParts,
   offered: VolumeSnapshots,
-  progress: Progress,
-  signal: AbortSignal,
 ): Promise<void> {
   const drop = async (snapshot: string): Promise<void> => {
     await deps.sagas.run(deleteVolumeSnapshotSaga(deps), { volume, uuid, snapshot }, { signal });
