@@ -6,7 +6,7 @@ import { openArchiveSource } from './archive/archive-source.ts';
 import { openBucketSource } from './bucket/bucket-source.ts';
 import { openDirectorySource } from './directory-source.ts';
 import { GitSource } from './git/git-source.ts';
-import { openOciSource } from './oci/oci-source.ts';
+import { OciSource } from './oci/oci-source.ts';
 
 const kinds = ['git', 'directory', 'archive', 'oci', 'bucket'] as const satisfies readonly SourceKind[];
 
@@ -20,7 +20,7 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
   if (git !== undefined) return new GitSource(name, git, context);
   if (directory !== undefined) return openDirectorySource(name, directory, context);
   if (archive !== undefined) return openArchiveSource(name, archive, context);
-  if (oci !== undefined) return openOciSource(name, oci, context);
+  if (oci !== undefined) return new OciSource(name, oci, context);
   if (bucket !== undefined) return openBucketSource(name, bucket, context);
   throw sourceErrors.refused(`source ${name} has no kind`);
 }

@@ -30,7 +30,7 @@ import { profileRoutes } from './profiles.ts';
 import { projectRoutes } from './projects.ts';
 import { serverRoutes } from './server.ts';
 import { snapshotRoutes } from './snapshots.ts';
-import { volumeRoutes } from './volumes.ts';
+import { volumeRoutes, volumeSnapshotRoutes } from './volumes.ts';
 import { warningRoutes } from './warnings.ts';
 
 type ServicesOf<Make extends (services: never, edge: never) => unknown> = Parameters<Make>[0];
@@ -50,6 +50,7 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
   ServicesOf<typeof serverRoutes> &
   ServicesOf<typeof snapshotRoutes> &
   Omit<ServicesOf<typeof volumeRoutes>, 'restore'> &
+  ServicesOf<typeof volumeSnapshotRoutes> &
   ServicesOf<typeof warningRoutes> &
   Pick<ImageRouteDeps, 'aliases' | 'images'> & {
     readonly absentMembers: AbsentMembers;
@@ -129,6 +130,7 @@ export function routesOf(
           restoreVolumeBackup(restoreDeps, context.caller, context.params.pool, upload, context.signal),
         ),
     }),
+    ...volumeSnapshotRoutes(services),
     ...warningRoutes(services),
   };
   return withOtherMembers(routes, cluster, services.absentMembers);

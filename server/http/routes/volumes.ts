@@ -31,7 +31,6 @@ import {
 
 export interface VolumeRouteServices {
   readonly volumes: Volumes;
-  readonly volumeSnapshots: VolumeSnapshots;
   readonly containerVolumes: ContainerVolumes;
   readonly memberVolumes: MemberVolumes;
   readonly migrationDeps: MigrationDeps;
@@ -46,7 +45,7 @@ function refuseBlocks({ content_type: content = '' }: StorageVolumeCreate): void
 }
 
 export function volumeRoutes(services: VolumeRouteServices) {
-  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrationDeps, restore } = services;
+  const { volumes, containerVolumes, memberVolumes, migrationDeps, restore } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = listedProject(context.query, context.caller);
@@ -86,18 +85,6 @@ export function volumeRoutes(services: VolumeRouteServices) {
     else if (snapshot === undefined) await containerVolumes[how](caller, pool, name, body, ifMatch);
     else await containerVolumes.changeSnapshot(caller, [pool, name, snapshot], how, body, ifMatch);
     return done;
-  };
-  const changeSnapshot = (
-    context: ContextOf<'volumeSnapshots.put' | 'volumeSnapshots.patch'>,
-    body: VolumeSnapshotPut,
-  ): Promise<RouteReply> => {
-    const { caller, ifMatch } = context;
-    const [pool, type, name, snapshot] = placeOfSnapshot(context);
-    return doneAfter(
-      type === 'container'
-        ? containerVolumes.describeSnapshot(caller, [pool, name, snapshot], body, ifMatch)
-        : snapshots.change(caller, custom(context), snapshot, body, ifMatch),
-    );
   };
   return {
     'volumes.list': (context) => list(context),
@@ -153,6 +140,27 @@ export function volumeRoutes(services: VolumeRouteServices) {
         return async_(volumes.moves.move(context.caller, ...whole(context), to));
       return movedTo(await volumes.moves.rename(context.caller, ...whole(context), body.name));
     },
+  } satisfies Partial<RouteTable>;
+}
+
+export interface VolumeSnapshotServices extends Pick<VolumeRouteServices, 'containerVolumes'> {
+  readonly volumeSnapshots: VolumeSnapshots;
+}
+
+export function volumeSnapshotRoutes({ volumeSnapshots: snapshots, containerVolumes }: VolumeSnapshotServices) {
+  const changeSnapshot = (
+    context: ContextOf<'volumeSnapshots.put' | 'volumeSnapshots.patch'>,
+    body: VolumeSnapshotPut,
+  ): Promise<RouteReply> => {
+    const { caller, ifMatch } = context;
+    const [pool, type, name, snapshot] = placeOfSnapshot(context);
+    return doneAfter(
+      type === 'container'
+        ? containerVolumes.describeSnapshot(caller, [pool, name, snapshot], body, ifMatch)
+        : snapshots.change(caller, custom(context), snapshot, body, ifMatch),
+    );
+  };
+  return {
     'volumeSnapshots.list': (context) => {
       const [pool, type, name] = place(context);
       if (type !== 'container')
