@@ -16,7 +16,7 @@ import { guestChecks } from './checks/guest.ts';
 import { installChecks } from './checks/install.ts';
 import { kindChecks } from './checks/kinds.ts';
 import { limitChecks } from './checks/limits.ts';
-import { linkChecks } from './checks/links.ts';
+import { linkChecks, switchChecks, switchPackages } from './checks/links.ts';
 import { lvmChecks, lvmPackages } from './checks/lvm.ts';
 import { migrateChecks, migratePackages } from './checks/migrate.ts';
 import { neighbourChecks, neighbourPackages } from './checks/neighbours.ts';
@@ -81,8 +81,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'links',
     long: true,
-    packages: [],
-    checks: [...installChecks, ...startChecks, ...linkChecks],
+    packages: switchPackages,
+    checks: [...installChecks, ...startChecks, ...linkChecks, ...switchChecks],
   },
   {
     // Passed as a whole on Debian 12.

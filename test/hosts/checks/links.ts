@@ -1,6 +1,8 @@
-// Traffic that needs modules of a stock kernel: a gre tunnel and tagged nics, to another machine's network stack at the end of a wire.
-import { expectMatch, type Check } from '../check.ts';
-import { apply, container, destroy } from './shell.ts';
+// Traffic that needs modules of a stock kernel: a gre tunnel, tagged nics and a bridge of Open vSwitch in the datapath of the kernel (machines for
+// tests have the switch's own only), to another machine's network stack at the end of a wire.
+import { expectMatch, expectSame, type Check } from '../check.ts';
+import { installing } from '../packages-disk.ts';
+import { answers, apply, container, destroy } from './shell.ts';
 
 const documents = [
   'kind: network\nname: lane-gre\nconfig: { ipv4.address: 10.99.9.1/24, ipv4.nat: "false", tunnel.far.protocol: gre, tunnel.far.local: 198.18.99.1, tunnel.far.remote: 198.18.99.2 }',
@@ -84,6 +86,66 @@ export const linkChecks: readonly Check[] = [
       const left = await host.run(`ip -br link | cut -d' ' -f1 | cut -d@ -f1 | grep -E '^(wire0|lane-gre)' || true`);
       expectMatch(left, /^wire0$/, 'what is left');
       await host.run('ip netns del far');
+    },
+  },
+];
+
+export const switchPackages = ['openvswitch-switch'] as const;
+
+const switched = [
+  'kind: network\nname: lane-ovs\nconfig: { bridge.driver: openvswitch, ipv4.address: 10.99.29.1/24, ipv4.nat: "false", tunnel.far.protocol: vxlan, tunnel.far.id: 29, tunnel.far.local: 198.18.98.1, tunnel.far.remote: 198.18.98.2 }',
+  container('switched', 'devices:\n  eth0: { type: nic, network: lane-ovs, name: eth0 }'),
+].join('\n---\n');
+
+/** Prints an address of the network that the container leased, and what machines at both ends of the tunnel answer by TCP. */
+const traffic = `
+  gantry exec switched -- sh <<'END'
+for n in $(seq 20); do udhcpc -n -q -t 3 -T 2 -i eth0 -s /bin/true 2>&1 | grep obtained && break; done
+ip addr replace 10.99.29.5/24 dev eth0
+for to in 10.99.29.1 10.99.29.9; do for n in $(seq 20); do echo "hello $to" | timeout 10 nc -w 3 $to 8 && break; done; done
+END
+  echo 'hello 10.99.29.5' | timeout 10 ip netns exec far busybox nc -w 3 10.99.29.5 8`;
+const arrived = /10\.99\.29\.\d+ obtained[\s\S]*hello 10\.99\.29\.1\nhello 10\.99\.29\.9\nhello 10\.99\.29\.5/;
+
+export const switchChecks: readonly Check[] = [
+  {
+    name: 'a network of Open vSwitch is made in the datapath of the kernel, with a container and a tunnel as ports',
+    vital: true,
+    async run(host) {
+      await host.run(installing(...switchPackages), 300);
+      await host.run(`ip netns add far; ip link add wire0 type veth peer name wire1 netns far
+        ip link set wire0 up; ip addr add 198.18.98.1/24 dev wire0
+        ip -n far link set lo up; ip -n far link set wire1 up; ip -n far addr add 198.18.98.2/24 dev wire1
+        ip -n far link add far9 type vxlan id 29 local 198.18.98.2 remote 198.18.98.1 dstport 0; ip -n far addr add 10.99.29.9/24 dev far9; ip -n far link set far9 up`);
+      expectMatch(await host.run(apply('switches', switched), 300), /Apply complete! 2 added/, 'apply');
+      expectMatch(await host.run('ovs-dpctl show'), /system@ovs-system[\s\S]*lane-ovs[\s\S]*lane-ovs-far/, 'ports');
+    },
+  },
+  {
+    name: 'frames pass between the container, its host and a machine beyond the tunnel, both ways',
+    async run(host) {
+      await host.run(`systemd-run -q --unit lane-echo busybox nc -ll -p 8 -e cat
+        systemd-run -q --unit lane-far-echo ip netns exec far busybox nc -ll -p 8 -e cat
+        gantry exec switched -- sh -c 'nc -ll -p 8 -e cat >/dev/null 2>&1 &'`);
+      expectMatch(await host.run(traffic, 300), arrived, 'what came back');
+    },
+  },
+  {
+    name: 'they still pass after a kill of the daemon, and after a restart of the switch',
+    async run(host) {
+      await host.run(`kill -9 $(systemctl show -p MainPID --value gantryd); ${answers}`, 120);
+      expectMatch(await host.run(traffic, 300), arrived, 'what came back after the kill');
+      await host.run('systemctl restart openvswitch-switch', 120);
+      expectMatch(await host.run(traffic, 300), arrived, 'what came back after the restart');
+    },
+  },
+  {
+    name: 'the bridge of Open vSwitch goes with its network, and nothing of it is left',
+    async run(host) {
+      await host.run(destroy('switches'), 120);
+      const left =
+        'ovs-vsctl list-br; ip -br link | grep lane-ovs || true; systemctl stop lane-echo lane-far-echo; ip netns del far';
+      expectSame(await host.run(left), '', 'what is left');
     },
   },
 ];
