@@ -17,11 +17,9 @@ const port = '6789';
 /** Where the daemons and their clients find the cluster's files. */
 const folder = '/srv/cluster';
 
-/** Begins a script that runs the suite of storage drivers in the machine, so that it uses the cluster, with the machine's own programs. */
-export const onCluster = 'export GANTRY_CEPH_CLUSTER=ceph';
-
-/** The same with stand-ins for the programs, for groups that kill none of them. They are where the product looks first, whatever its PATH. */
-export const onClusterFast = `${onCluster}
+/** Begins a script that runs the suite of storage drivers in the machine, so that it uses the cluster, with stand-ins for the programs. They
+ *  are where the product looks first, whatever its PATH. The daemon of the machine uses the programs themselves. */
+export const onCluster = `export GANTRY_CEPH_CLUSTER=ceph
   trap 'cd /usr/local/bin; rm ceph rbd rados' EXIT
   ln -s ${folder}/bin/* /usr/local/bin`;
 

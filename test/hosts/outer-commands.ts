@@ -62,8 +62,8 @@ export async function serveCommands(address: string, inTree: readonly [string, .
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
         socket.end(`${code} ${coded(said)} ${coded(complained)}\n`);
       });
-      // A stand-in was killed.
-      socket.on('close', () => child.kill());
+      // A stand-in was killed: its command ends as suddenly.
+      socket.on('close', () => child.kill('SIGKILL'));
     });
   }).listen(port, address);
   await once(server, 'listening');

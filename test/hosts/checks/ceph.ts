@@ -1,6 +1,6 @@
 // A pool of ceph on a cluster outside the machine, with the kernel's own RBD.
 import { expectMatch, expectSame, type Check } from '../check.ts';
-import { onCluster, onClusterFast } from '../outer-cluster.ts';
+import { onCluster } from '../outer-cluster.ts';
 import { apply, destroy } from './shell.ts';
 import { momentsOf, on } from './storage.ts';
 import { suiteCheck } from '../suite-disk.ts';
@@ -55,6 +55,5 @@ export const cephChecks: readonly Check[] = [
       );
     },
   },
-  suiteCheck('pools of ceph ', onCluster),
-  ...['ceph, rbd', 'ceph, whole copies'].map((group) => suiteCheck(group, onClusterFast)),
+  ...['pools of ceph ', 'ceph, rbd', 'ceph, whole copies'].map((group) => suiteCheck(group, onCluster)),
 ];

@@ -220,7 +220,8 @@ export function cephPools(): void {
       const before = images().toSorted();
       for (const word of ['create', 'snap create', 'clone', 'rename', 'rm', 'snap rm']) {
         for (const delay of ['0', '0.02', '0.1']) {
-          const of = `^rbd --cluster ${fixture.cluster.name} --id admin ${word} `;
+          // A program, or the script that stands in for it in a booted machine.
+          const of = `^(/bin/bash [^ ]*/)?rbd --cluster ${fixture.cluster.name} --id admin ${word} `;
           const hunt = 'until pid=$(pgrep -n -f "$1"); do :; done; sleep "$2"; kill -9 "$pid"';
           const hunter = spawn('sh', ['-c', hunt, 'sh', of, delay]);
           const changes = [
