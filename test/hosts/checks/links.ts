@@ -112,7 +112,7 @@ export const switchChecks: readonly Check[] = [
     name: 'a network of Open vSwitch is made in the datapath of the kernel, with a container and a tunnel as ports',
     vital: true,
     async run(host) {
-      await host.run(installing(...switchPackages), 300);
+      await host.run(installing(...switchPackages), 900);
       await host.run(`ip netns add far; ip link add wire0 type veth peer name wire1 netns far
         ip link set wire0 up; ip addr add 198.18.98.1/24 dev wire0
         ip -n far link set lo up; ip -n far link set wire1 up; ip -n far addr add 198.18.98.2/24 dev wire1
