@@ -101,8 +101,8 @@ export class Certificates {
     );
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     // Only a trusted caller may choose the certificate's projects.
-    const grant = caller.class === 'trusted' ? this.#restriction(body, {}) : {};
-    return this.#add(caller, planTrust({ body, ...connection, isKnown }), () => grant);
+    const grants = (): Grants => (caller.class === 'trusted' ? this.#restriction(body, {}) : {});
+    return this.#add(caller, planTrust({ body, ...connection, isKnown }), grants);
   }
 
   makeToken(caller: Caller, body: CertificateCreate, addresses: readonly string[]): Promise<Operation> {

@@ -41,7 +41,6 @@ export class TrustTokens {
       throw errors.badRequest(
         'A token cannot be made: this server listens on no network address, where a client could use it; set core.https_address first',
       );
-    const grants = restrictionOf(body, {}, (name) => records.projects.has(name));
     const expiry = parseExpiry(settingOf(records, 'core.remote_token_expiry'));
     const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
     const secret = randomSecret();
@@ -50,6 +49,7 @@ export class TrustTokens {
     await records.retry((changes) => {
       if (records.trustTokens.size >= maxTokens)
         throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
+      const grants = restrictionOf(body, {}, (project) => records.projects.has(project));
       for (const each of grants.projects ?? grants.listed ?? []) changes.require('projects', each);
       changes.put('trustTokens', name, {
         v: 1,

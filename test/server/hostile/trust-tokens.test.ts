@@ -1,7 +1,6 @@
 // One-time tokens that add a certificate: valid for one use by one client, even when many try at once; guesses are slowed down.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTrustToken, encodeTrustToken, type TrustToken } from '../../../server/api/server/trust-token.ts';
-import type { CertificateCreate } from '../../../server/api/server/certificate.ts';
 import { EventHub } from '../../../server/events/hub.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog } from '../../../server/lib/log.ts';
@@ -42,7 +41,7 @@ describe('tokens', () => {
     const clock = { now: 0, nowMs: () => clock.now, timestamp: () => new Date(clock.now).toISOString() };
     const operations = new Operations({ clock, events, log: silentLog });
     const tokens = new TrustTokens({ records, operations, clock, serverFingerprint: () => 'ab' });
-    const make = () => tokens.make(caller, { type: 'client', name: 'a', token: true } as CertificateCreate, ['a:1']);
+    const make = () => tokens.make(caller, { type: 'client', name: 'a', token: true }, ['a:1']);
     const secretOf = async (): Promise<string> => String((await make()).metadata?.['secret']);
     return { records, tokens, clock, make, secretOf, operations };
   }

@@ -29,7 +29,7 @@ type Methods = Pick<
 export interface TreeSnapshots {
   readonly methods: Methods;
   /** The caller holds the volume's lock. */
-  deleteAll(pool: PoolSpec, volume: VolumeRef): Promise<void>;
+  readonly deleteAll: (pool: PoolSpec, volume: VolumeRef) => Promise<void>;
   /** The finished tree `fresh` takes the place of the volume. The caller holds the volume's lock. */
   readonly swapIn: (root: string, volume: VolumeRef, fresh: string) => Promise<void>;
   /** After a snapshot could not be made: removes the folder that it would have been in, if no other is there. Logs failures. */
