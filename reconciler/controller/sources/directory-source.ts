@@ -32,7 +32,11 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
   const scan = async (signal: AbortSignal | undefined): Promise<readonly SourceEntry[]> => {
     const budget = new Budget(limits, what);
     const found: SourceEntry[] = [];
-    await walk(root, '', found, budget, what, signal);
+    const onFile = (entry: SourceEntry, bytes: number): void => {
+      budget.addFile(bytes);
+      found.push(entry);
+    };
+    await walk({ root, what, onFile }, '', signal);
     return found.sort((a, b) => (a.path < b.path ? -1 : 1));
   };
   const read = (signal: AbortSignal | undefined): Promise<SourceRevision> =>
@@ -60,14 +64,15 @@ export function openDirectorySource(name: string, settings: DirectorySettings, c
 
 const marksOf = (found: readonly SourceEntry[]): string => found.map(({ path, mark }) => `${path}\0${mark}`).join('\n');
 
-async function walk(
-  root: string,
-  below: string,
-  found: SourceEntry[],
-  budget: Budget,
-  what: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+interface Tree {
+  readonly root: string;
+  /** Names the source in messages. */
+  readonly what: string;
+  readonly onFile: (entry: SourceEntry, bytes: number) => void;
+}
+
+async function walk(tree: Tree, below: string, signal: AbortSignal | undefined): Promise<void> {
+  const { root, what } = tree;
   signal?.throwIfAborted();
   const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error: unknown) => {
     throw sourceErrors.notFound(`${what} cannot be read: ${reasonOf(error)}`, { cause: error });
@@ -76,7 +81,7 @@ async function walk(
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.name === '.git') continue;
     if (entry.isDirectory()) {
-      await walk(root, path, found, budget, what, signal);
+      await walk(tree, path, signal);
       continue;
     }
     if (!entry.isFile() && !entry.isSymbolicLink())
@@ -84,13 +89,8 @@ async function walk(
         `${what} holds ${JSON.stringify(path)}, which is neither a file nor a folder nor a link`,
       );
     const facts = await lstat(join(root, path), { bigint: true });
-    budget.addFile(Number(facts.size));
-    found.push({
-      path,
-      kind: entry.isFile() ? 'file' : 'link',
-      mode: Number(facts.mode),
-      mark: `${facts.ino} ${facts.size} ${facts.mtimeNs} ${facts.ctimeNs} ${facts.mode}`,
-    });
+    const mark = `${facts.ino} ${facts.size} ${facts.mtimeNs} ${facts.ctimeNs} ${facts.mode}`;
+    tree.onFile({ path, kind: entry.isFile() ? 'file' : 'link', mode: Number(facts.mode), mark }, Number(facts.size));
   }
 }
 

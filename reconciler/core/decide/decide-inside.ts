@@ -233,11 +233,12 @@ function missingSnapshots(document: Document, live: JsonObject | undefined): rea
   const taken = mapOf(live?.['snapshots']);
   return snapshotsIn(document.values).flatMap(([name, spec]): readonly MissingSnapshot[] => {
     const now = valueOf(taken, name);
-    if (now === undefined) return [snapshotStep(name, undefined, spec as unknown as JsonObject, spec, true)];
+    if (now === undefined)
+      return [snapshotStep(name, spec, { before: undefined, after: spec as unknown as JsonObject })];
     const { expired, ...found } = mapOf(now);
     if (expired === true) return [];
     const differs = snapshotFields.filter((key) => spec[key] !== undefined && spec[key] !== found[key]);
-    return differs.map((key) => snapshotStep(name, found[key] ?? '', spec[key] ?? '', spec, false, key));
+    return differs.map((key) => snapshotStep(name, spec, { key, before: found[key] ?? '', after: spec[key] ?? '' }));
   });
 }
 
@@ -257,16 +258,13 @@ export function snapshotConflicts(
 
 function snapshotStep(
   name: string,
-  before: Json | undefined,
-  after: Json,
   spec: SnapshotSpec,
-  isNew: boolean,
-  key?: string,
+  { key, before, after }: { readonly key?: string; readonly before: Json | undefined; readonly after: Json },
 ): MissingSnapshot {
   const segments = ['snapshots', name, ...(key === undefined ? [] : [key])];
   return {
     change: { path: pathText(segments), segments, before, after, effect: 'live', secret: false },
-    sketch: { action: 'snapshot', snapshot: name, spec, isNew },
+    sketch: { action: 'snapshot', snapshot: name, spec, isNew: key === undefined },
   };
 }
 

@@ -72,7 +72,7 @@ function decideWhole({ document, live, isAside, diff, before, placement, context
   if (next !== undefined) return decideReplace({ ...existing, next }, false);
   return isForced || needsRecreation(diff, document, live, context)
     ? decideReplace({ ...existing, next }, isForced)
-    : decideUpdate(document, live, diff, context, ownership, placement);
+    : decideUpdate({ document, live, diff, ownership, placement }, context);
 }
 
 /** Delays a change of an object that every member has until all members are online. */

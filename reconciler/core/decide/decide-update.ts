@@ -21,14 +21,17 @@ import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
 import { namesText } from '../../../server/api/text/names-text.ts';
 
-export function decideUpdate(
-  document: Document,
-  live: Live<object>,
-  diff: Diff,
-  context: PlanContext,
-  ownership: OwnershipDecision,
-  placement: Placement,
-): Decision {
+/** An object that stays, and what is decided about it so far. */
+export interface StayingObject {
+  readonly document: Document;
+  readonly live: Live<object>;
+  readonly diff: Diff;
+  readonly ownership: OwnershipDecision;
+  readonly placement: Placement;
+}
+
+export function decideUpdate(object: StayingObject, context: PlanContext): Decision {
+  const { document, live, diff, ownership, placement } = object;
   const fields = fieldsOf(diff.changes);
   const power = decidePower(document, live.object as JsonObject, fields, context, placement);
   const { halt, resume } = aroundMove(document, power, placement);
@@ -43,24 +46,10 @@ export function decideUpdate(
     guardReach(document, affects) ??
     guardRoot(document, live, fields, context);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
-  const { owner } = ownership;
-  // The record hashes the written values. Commands that depend on them must run again even if this run fails.
-  const isNoted = owner !== undefined && fields.length < diff.changes.length;
   const sketches: readonly Sketch[] = [
     ...halt,
     ...inside.removal,
-    ...(fields.length === 0 && !ownership.isNew && !isNoted
-      ? []
-      : [
-          {
-            action: 'update' as const,
-            edits: fields,
-            ...(owner === undefined
-              ? {}
-              : { owner: document.kind === 'container' ? { ...owner, ran: inside.ran } : owner }),
-            ...(live.etag === undefined ? {} : { etag: live.etag }),
-          },
-        ]),
+    ...writeFields(object, fields, inside),
     ...inside.writing,
     ...withCommands(resume, inside.commands),
     ...inside.snapshots,
@@ -84,6 +73,19 @@ export function decideUpdate(
     },
     sketches: guard === undefined ? sketches : [],
   };
+}
+
+/** The fields and the owner's record, in one request. */
+function writeFields(
+  { document, live, diff, ownership: { owner, isNew } }: StayingObject,
+  fields: readonly Change[],
+  { ran }: Inside,
+): readonly Sketch[] {
+  // The record hashes the written values. Commands that depend on them must run again even if this run fails.
+  const isNoted = owner !== undefined && fields.length < diff.changes.length;
+  if (fields.length === 0 && !isNew && !isNoted) return [];
+  const record = owner === undefined ? {} : { owner: document.kind === 'container' ? { ...owner, ran } : owner };
+  return [{ action: 'update', edits: fields, ...record, ...(live.etag === undefined ? {} : { etag: live.etag }) }];
 }
 
 /** A running container stops before it moves; other restarts come after their changes. */

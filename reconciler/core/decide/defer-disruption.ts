@@ -89,5 +89,5 @@ function decidePart(
     deferred: later,
   });
   const { move: _move, guard: _guard, ...place } = placement;
-  return decideUpdate(document, live, part, context, ownership, place);
+  return decideUpdate({ document, live, diff: part, ownership, placement: place }, context);
 }

@@ -63,7 +63,7 @@ export function planChanges(input: PlanInput): Plan {
   );
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   const context = new PlanContext(observed, options, objects, input.owner, input.compareSeeds);
-  return assemble(selected, objects, ahead, context, problems, waves);
+  return assemble({ selected, everything: objects, ahead, waves }, context, problems);
 }
 
 const isSelected = (address: Address | undefined, wanted: ReadonlySet<Address> | undefined): boolean =>
@@ -80,13 +80,19 @@ export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[
   summary: summarize([]),
 });
 
+/** What a plan is made of, in its order. */
+interface Ordered {
+  readonly selected: readonly Document[];
+  readonly everything: readonly Document[];
+  /** What each object waits for. */
+  readonly ahead: Edges;
+  readonly waves: ReadonlyMap<Address, number>;
+}
+
 function assemble(
-  selected: readonly Document[],
-  everything: readonly Document[],
-  ahead: Edges,
+  { selected, everything, ahead, waves }: Ordered,
   context: PlanContext,
   diagnostics: readonly Diagnostic[],
-  waves: ReadonlyMap<Address, number>,
 ): Plan {
   const steps: Step[] = [];
   const barrier = new WaveBarrier();

@@ -114,7 +114,7 @@ async function volumesWithSnapshots(
     const target = memberOfVolume(chosen, key);
     const own = project === undefined ? client : client.inProject(project);
     const path = `${pathOf('storage_volume', plainName(key, project))}/snapshots`;
-    const snapshots = await readSnapshots(own.http, path, snapshotsIn(document.values), 0, signal, target);
+    const snapshots = await readSnapshots(own.http, { path, target }, snapshotsIn(document.values), 0, signal);
     volumes.set(key, { ...live, object: Object.assign({}, live.object, { snapshots }) });
   }
   return volumes;
@@ -173,7 +173,15 @@ async function readContainer(
     ...(keepsContents ? { contents } : {}),
     ...(snapshots.length === 0
       ? {}
-      : { snapshots: await readSnapshots(http, `${pathOf('container', name)}/snapshots`, snapshots, nowMs, signal) }),
+      : {
+          snapshots: await readSnapshots(
+            http,
+            { path: `${pathOf('container', name)}/snapshots` },
+            snapshots,
+            nowMs,
+            signal,
+          ),
+        }),
   };
 }
 
@@ -237,11 +245,10 @@ async function* collected(body: AsyncIterable<Buffer>, keep: KeepContent): Async
 /** Only declared snapshots. An expired one does not count as missing. */
 async function readSnapshots(
   http: Http,
-  path: string,
+  { path, target }: { readonly path: string; readonly target?: string | undefined },
   declared: ReturnType<typeof snapshotsIn>,
   nowMs: number,
   signal: AbortSignal,
-  target?: string,
 ): Promise<JsonObject> {
   const { metadata } = await http.send<readonly Partial<Snapshot>[]>(
     { method: 'GET', path, query: { recursion: '1', target } },

@@ -63,7 +63,7 @@ async function writeEntry(files: Files, { path, entry, content }: FileWrite, sig
   const put = (): Promise<void> => {
     if (entry.type === 'symlink') return files.makeSymlink(path, entry.target ?? '', {}, signal);
     if (entry.type === 'directory') return files.makeDirectory(path, attributes, signal);
-    return send(files, path, entry.content ?? '', content, attributes, signal);
+    return send(files, path, { hash: entry.content ?? '', content }, attributes, signal);
   };
   await put();
   if (there === undefined || entry.type === 'symlink' || isAs(there, attributes)) return;
@@ -98,8 +98,7 @@ const isAs = (entry: FileEntry, { mode, uid, gid }: FileAttributes): boolean =>
 async function send(
   files: Files,
   path: string,
-  hash: string,
-  content: Content | undefined,
+  { hash, content }: { readonly hash: string; readonly content: Content | undefined },
   attributes: FileAttributes,
   signal: AbortSignal,
 ): Promise<void> {

@@ -32,7 +32,7 @@ export const plan: Run<PlanVerbOptions> = async (context, args, fleet) => {
   const loaded = await loadSet(context, args);
   const { made, tried } = await withClient(context, async (client) => {
     const planned = await planOf(context, client, loaded, mode);
-    if (options.out !== undefined) await writePlan(context, client, loaded, planned, args, options.out);
+    if (options.out !== undefined) await writePlan(context, { client, loaded, planned }, args, options.out);
     const tried = isTried ? await (await import('./dry-run.ts')).tryPlan(context, client, planned) : undefined;
     return { made: planned.plan, tried };
   });
@@ -93,7 +93,7 @@ export async function showFleetPlan(
     mode,
     after: async (one, client, planned) => {
       if (options.out !== undefined && !one.isUnselected)
-        plans.set(one.host.name, await planToSave(one.context, client, one.loaded, planned, args));
+        plans.set(one.host.name, await planToSave(one.context, { client, loaded: one.loaded, planned }, args));
     },
   });
   const code = await showPlansOrDryRuns(context, outcomes, format);

@@ -73,23 +73,26 @@ export async function startsAs(path: string, format: string): Promise<boolean> {
   }
 }
 
+/** A plan, and what it was made of and for. */
+interface MadePlan {
+  readonly client: Client;
+  readonly loaded: Loaded;
+  readonly planned: SetPlan;
+}
+
 export async function writePlan(
   context: Context<PlanningOptions>,
-  client: Client,
-  loaded: Loaded,
-  planned: SetPlan,
+  made: MadePlan,
   args: readonly string[],
   path: string,
 ): Promise<void> {
-  await writeWhole(path, await planToSave(context, client, loaded, planned, args));
+  await writeWhole(path, await planToSave(context, made, args));
 }
 
 /** The plan as it is saved. */
 export async function planToSave(
   context: Context<PlanningOptions>,
-  client: Client,
-  loaded: Loaded,
-  { plan, owner, images }: SetPlan,
+  { client, loaded, planned: { plan, owner, images } }: MadePlan,
   args: readonly string[],
 ): Promise<SavedPlan> {
   const { paths } = await inputFiles(args, context.options);

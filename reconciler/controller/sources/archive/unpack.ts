@@ -32,7 +32,10 @@ export async function unpack(
       const name = nameBelow(entry.header, path, what);
       if (name !== undefined) found ||= true;
       if (name === undefined || name === '') entry.resume();
-      else await take(writer, entry.header, name, entry as AsyncIterable<Buffer>, what, () => entry.resume());
+      else {
+        const contents = entry as AsyncIterable<Buffer>;
+        await take(writer, { header: entry.header, name, contents, skip: () => entry.resume() }, what);
+      }
     }
     await writer.finish();
   })();
@@ -69,14 +72,15 @@ function nameBelow(header: Header, path: string, what: string): string | undefin
   return name.startsWith(`${path}/`) ? name.slice(path.length + 1) : undefined;
 }
 
-async function take(
-  writer: TreeWriter,
-  header: Header,
-  name: string,
-  contents: AsyncIterable<Buffer>,
-  what: string,
-  skip: () => void,
-): Promise<void> {
+interface Entry {
+  readonly header: Header;
+  /** Below the wanted folder. */
+  readonly name: string;
+  readonly contents: AsyncIterable<Buffer>;
+  readonly skip: () => void;
+}
+
+async function take(writer: TreeWriter, { header, name, contents, skip }: Entry, what: string): Promise<void> {
   const { type } = header;
   if (type === 'file' || type === 'contiguous-file') {
     await writer.addFile(name, contents, ((header.mode ?? 0) & 0o100) !== 0);

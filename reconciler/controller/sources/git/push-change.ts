@@ -38,7 +38,10 @@ export async function pushChange(
       `${what}: ${branch} has moved on from ${change.base.slice(0, 12)}; read the source again and repeat`,
     );
   }
-  const same = before === undefined ? undefined : await sameCommit(mirror, before, branch, change.base, tree, signal);
+  const same =
+    before === undefined
+      ? undefined
+      : await sameCommit(mirror, { tip: before, branch }, { base: change.base, tree }, signal);
   if (same !== undefined) return same;
   const { base, message, author } = change;
   const commit = await writeCommit(git, { base, tree, message, author, signing: withKey(signingKey) });
@@ -74,10 +77,8 @@ async function branchTip(mirror: Mirror, branch: string, signal: AbortSignal | u
 /** The tip of the branch if it already is this change on this base, so that nothing is pushed again. */
 async function sameCommit(
   mirror: Mirror,
-  tip: string,
-  branch: string,
-  base: string,
-  tree: string,
+  { tip, branch }: { readonly tip: string; readonly branch: string },
+  { base, tree }: { readonly base: string; readonly tree: string },
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   if (!(await mirror.has(tip, signal))) await mirror.fetch({ ref: `refs/heads/${branch}`, shown: branch }, signal);
