@@ -67,7 +67,7 @@ export async function copyContainer(
   await migrate(
     {
       from: { client: from.client, start: (peer) => startSource(from, { ...how, ...peer }, own, signal) },
-      to: { client: to.client, start: (mode, peer) => startTarget(to, body, mode, own, peer, signal) },
+      to: { client: to.client, start: (mode, peer) => startTarget(to, body, { mode, options: own, peer }, signal) },
       onUpdate: options.onUpdate,
       signal,
     },
@@ -201,13 +201,11 @@ async function startSource(
 async function startTarget(
   { client }: ContainerAt,
   body: object,
-  mode: 'pull' | 'push',
-  options: CopyOptions,
-  more: object,
+  { mode, options, peer }: { readonly mode: 'pull' | 'push'; readonly options: CopyOptions; readonly peer: object },
   signal: AbortSignal | undefined,
 ): Promise<Operation> {
   const live = options.live === true ? { live: true } : {};
-  const source = { type: 'migration', mode, ...flagsOf(options), ...live, ...more };
+  const source = { type: 'migration', mode, ...flagsOf(options), ...live, ...peer };
   const path = '/1.0/containers';
   return operationOf(await client.http.send({ method: 'POST', path, json: { ...body, source } }, signal), path);
 }

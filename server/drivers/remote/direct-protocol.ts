@@ -48,7 +48,7 @@ export function findDirect(
       aliases: [],
       expiresAt: undefined,
       fetch: (target, report, fetchSignal) =>
-        withConnection(options, (own) => fetchFile(own, options, { url, fingerprint }, target, report, fetchSignal)),
+        withConnection(options, (own) => fetchFile(own, options, { url, fingerprint, target, report }, fetchSignal)),
     };
   });
 }
@@ -58,12 +58,17 @@ const named = (answer: Answer, name: string): string | undefined =>
     .map((prefix) => single(answer.headers[`${prefix.toLowerCase()}-${name}`]))
     .find((value) => value !== undefined);
 
+interface WantedFile {
+  readonly url: URL;
+  readonly fingerprint: string;
+  readonly target: ImageTarget;
+  readonly report: (progress: string) => void;
+}
+
 async function fetchFile(
   connection: RemoteConnection,
   { limits }: ConnectionOptions,
-  { url, fingerprint }: { readonly url: URL; readonly fingerprint: string },
-  target: ImageTarget,
-  report: (progress: string) => void,
+  { url, fingerprint, target, report }: WantedFile,
   signal: AbortSignal,
 ): Promise<{ readonly split: boolean }> {
   const answer = await connection.open('GET', url, {}, signal);

@@ -55,9 +55,9 @@ export function findOnServer(
               fingerprint,
               query: { secret: wanted.secret, project: wanted.project },
               sizeBytes: sizeOf(image['size']),
+              target,
+              report,
             },
-            target,
-            report,
             fetchSignal,
           ),
         ),
@@ -118,14 +118,14 @@ interface ImageOnServer {
   readonly fingerprint: string;
   readonly query: Query;
   readonly sizeBytes: number | undefined;
+  readonly target: ImageTarget;
+  readonly report: (progress: string) => void;
 }
 
 async function fetchImage(
   connection: RemoteConnection,
   { limits }: ConnectionOptions,
-  { server, fingerprint, query, sizeBytes }: ImageOnServer,
-  target: ImageTarget,
-  report: (progress: string) => void,
+  { server, fingerprint, query, sizeBytes, target, report }: ImageOnServer,
   signal: AbortSignal,
 ): Promise<{ readonly split: boolean }> {
   const free = await requireRoom(target.metadataPath, sizeBytes ?? 0);

@@ -152,7 +152,7 @@ export class RunningDevices {
     const runs = await this.#resolve(name, before, steps);
     await withRevert(
       async (revert) => {
-        for (const step of steps) await this.#step(live, name, step, after, runs, revert);
+        for (const step of steps) await this.#step(live, name, step, { after, runs, revert });
         await keepVolatile(this.#deps.records, name, runs, before, after);
       },
       logFailure(this.#deps.log, `Restoring the devices of ${name}`),
@@ -223,9 +223,11 @@ export class RunningDevices {
     live: LiveDevices,
     name: string,
     step: DeviceStep,
-    after: DeviceMap,
-    runs: ReadonlyMap<string, DeviceRun>,
-    revert: Revert,
+    {
+      after,
+      runs,
+      revert,
+    }: { readonly after: DeviceMap; readonly runs: ReadonlyMap<string, DeviceRun>; readonly revert: Revert },
   ): Promise<void> {
     const { device, kind } = step;
     const was: Plug = { device, properties: live.plugged(name)?.[device] ?? {}, ...live.parts(name, device) };

@@ -46,7 +46,7 @@ async function runConsole(
   const end = AbortSignal.any([signal, stopped.signal]);
   try {
     const channel = await waitFor(channels.connected('0'), undefined, '', end);
-    await show(deps, name, body, channel, channels, end);
+    await show(deps.runtime.console(name, sizeOf(body)), channel, channels, end);
   } catch (error) {
     // A stop of the container is a normal end of its console.
     if (!stopped.signal.aborted) throw error;
@@ -56,14 +56,11 @@ async function runConsole(
 }
 
 async function show(
-  deps: ConsoleDeps,
-  name: string,
-  body: ConsolePost,
+  view: ReturnType<ConsoleDeps['runtime']['console']>,
   channel: Channel,
   channels: ChannelSet,
   end: AbortSignal,
 ): Promise<void> {
-  const view = deps.runtime.console(name, sizeOf(body));
   const close = (): void => view.close();
   end.addEventListener('abort', close, { once: true });
   const control = async (): Promise<void> => {

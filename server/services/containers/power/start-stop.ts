@@ -45,7 +45,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
     resources: { containers: [containerUrl(name)] },
     run: (_handle, signal) => {
       const perform = (): Promise<void> =>
-        deps.locks.run(lockOf(name), () => performAction(deps, caller, name, action, wanted, signal));
+        deps.locks.run(lockOf(name), () => performAction(deps, caller, name, { action, wanted }, signal));
       const { shutdowns } = deps;
       if (!isEnd(action, wanted)) return shutdowns.inTurn(name, perform);
       // It does not wait for a shutdown: it kills the container, which ends that.
@@ -63,8 +63,7 @@ async function performAction(
   deps: StateDeps,
   caller: Caller,
   name: string,
-  action: StateAction,
-  wanted: StateChange,
+  { action, wanted }: { readonly action: StateAction; readonly wanted: StateChange },
   signal: AbortSignal,
 ): Promise<void> {
   switch (action) {

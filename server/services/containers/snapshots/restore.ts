@@ -32,13 +32,12 @@ export function restoreSnapshot(
   // Clients of newer releases send CONTAINER/SNAPSHOT; names of snapshots have no slash.
   const prefix = `${plainName(name)}/`;
   const snapshot = body.restore.startsWith(prefix) ? body.restore.slice(prefix.length) : body.restore;
-  const wanted: RestoreRequest = { snapshot, stateful: body.stateful === true };
+  const wanted: RestoreRequest = { snapshot, stateful: body.stateful === true, ifMatch };
   restored(deps, name, document, wanted);
   return deps.operations.start({
     description: 'Restoring snapshot',
     resources: { containers: [containerUrl(name)] },
-    run: (_handle, signal) =>
-      deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, wanted, ifMatch, signal)),
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, wanted, signal)),
   });
 }
 
@@ -46,6 +45,7 @@ interface RestoreRequest {
   readonly snapshot: string;
   /** The container starts from the checkpoint in the snapshot. */
   readonly stateful: boolean;
+  readonly ifMatch: string | undefined;
 }
 
 /** The caller holds the container's lock. Stops a running container, and restarts it in any case. */
@@ -54,11 +54,10 @@ async function restoreNow(
   caller: Caller,
   name: string,
   wanted: RestoreRequest,
-  ifMatch: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { document } = readyContainer(deps.records, name);
-  checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+  checkIfMatch(wanted.ifMatch, etagOf.container(document), 'container', name);
   // Refuses before the container is stopped needlessly.
   restored(deps, name, document, wanted);
   if (wanted.stateful) await needCheckpoints(deps.runtime, `Restoring the checkpoint in ${name}/${wanted.snapshot}`);
