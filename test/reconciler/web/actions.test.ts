@@ -322,8 +322,8 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('[ OK ] Started nginx').waitFor();
       await page.getByRole('link', { name: 'Files' }).click();
       await page.getByRole('link', { name: 'etc/' }).click();
-      // A file that is chosen before the page shows the directory would go to the one that is left.
-      await page.getByRole('link', { name: 'Download motd' }).waitFor();
+      // A file that is chosen before the page shows the directory would go to the one that is left, which has a motd, too.
+      await page.locator('a[aria-label="Download motd"][href*="etc%2Fmotd"]').waitFor();
       await page
         .locator('input[type=file]')
         .setInputFiles({ name: 'a b.conf', mimeType: 'text/plain', buffer: Buffer.from('hello') });
