@@ -1,6 +1,7 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
 import { certificateUrl, type Certificates } from '../../services/server/certificates.ts';
+import type { TrustTokens } from '../../services/server/trust-tokens.ts';
 import {
   async_,
   collection,
@@ -14,6 +15,7 @@ import {
 
 export interface CertificateRoutesDeps {
   readonly certificates: Certificates;
+  readonly trustTokens: Pick<TrustTokens, 'make'>;
   /** Where clients of this dialect connect: HOST:PORT each. */
   readonly addresses: () => readonly string[];
   /** Closes what the client has open; the socket is the request's own. */
@@ -22,7 +24,7 @@ export interface CertificateRoutesDeps {
   readonly exempt: (asking: Socket) => () => void;
 }
 
-export function certificateRoutes({ certificates, addresses, endTrust, exempt }: CertificateRoutesDeps) {
+export function certificateRoutes({ certificates, trustTokens, addresses, endTrust, exempt }: CertificateRoutesDeps) {
   /** `work` resolves to the certificate that lost trust, if any. A client that reduces its own trust gets the answer as the last one on
    *  this connection. */
   const reduceTrust = async (
@@ -56,7 +58,7 @@ export function certificateRoutes({ certificates, addresses, endTrust, exempt }:
       };
       const body = context.body;
       if (body.token === true && context.caller.class === 'trusted')
-        return async_(await certificates.makeToken(context.caller, body, addresses()));
+        return async_(await trustTokens.make(context.caller, body, addresses()));
       return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
     },
     'certificates.get': (context) => found(certificates.get(context.params.fingerprint)),

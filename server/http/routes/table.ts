@@ -14,6 +14,7 @@ import { withOtherMembers } from './merged-lists.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';
+import type { TrustTokens } from '../../services/server/trust-tokens.ts';
 import { certificateRoutes } from './certificates.ts';
 import { clusterGroupRoutes } from './cluster-groups.ts';
 import { clusterRoutes } from './cluster.ts';
@@ -55,6 +56,7 @@ export type RoutedServices = Omit<ServicesOf<typeof containerRoutes>, 'restore'>
   Pick<ImageRouteDeps, 'aliases' | 'images'> & {
     readonly absentMembers: AbsentMembers;
     readonly certificates: Certificates;
+    readonly trustTokens: TrustTokens;
     readonly imageDeps: AddImageDeps;
     readonly imageRefresh: ImageRefresh;
     readonly makeImage: ImageRouteDeps['make'];
@@ -88,6 +90,7 @@ export function routesOf(
     ...serverRoutes(services, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
+      trustTokens: services.trustTokens,
       addresses: () => addressesFor(services.server, dialect),
       endTrust,
       exempt,

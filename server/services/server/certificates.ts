@@ -1,7 +1,6 @@
 // Trusted client certificates: use cases of the API over the trust store.
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operation } from '../../api/operation.ts';
 import { decodeTrustToken } from '../../api/server/trust-token.ts';
 import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
@@ -103,10 +102,6 @@ export class Certificates {
     // Only a trusted caller may choose the certificate's projects.
     const grants = (): Grants => (caller.class === 'trusted' ? this.#restriction(body, {}) : {});
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grants);
-  }
-
-  makeToken(caller: Caller, body: CertificateCreate, addresses: readonly string[]): Promise<Operation> {
-    return this.#deps.tokens.make(caller, body, addresses);
   }
 
   /** The certificate is the connection's, which proves that the client has its key. */

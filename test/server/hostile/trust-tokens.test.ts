@@ -75,6 +75,15 @@ describe('tokens', () => {
     expect(tokens.nameOf(secret)).toBeUndefined();
   });
 
+  test('are withdrawn at the next start of a daemon that was killed, and those of other members stay', async () => {
+    const { records, tokens, secretOf } = await opened();
+    const secret = await secretOf();
+    await records.retry((changes) => changes.put('trustTokens', 'of-another', { v: 1, name: 'b', member: 7 }));
+    await tokens.withdrawLeft();
+    expect(tokens.nameOf(secret)).toBeUndefined();
+    expect(records.trustTokens.list().map(({ name }) => name)).toEqual(['of-another']);
+  });
+
   test('are limited in number', async () => {
     const { make, operations } = await opened();
     for (let made = 0; made < 1000; made += 1) await make();
