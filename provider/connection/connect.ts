@@ -20,6 +20,7 @@ import { identityOf, sharesAddress } from './same-server.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 import { tokenOf } from './token.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 /** Throws DiagnosticError. In a package the first client loads its libraries: most processes of a plan never need them. */
 export async function openLink(
@@ -188,8 +189,7 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
   const made = settings.trust_token === null ? undefined : decodeTrustToken(settings.trust_token);
   const pin = settings.server_certificate ?? token?.serverCertificate ?? made?.fingerprint;
   const tls = {
-    ...(certificate === undefined ? {} : { certificate }),
-    ...(key === undefined ? {} : { key }),
+    ...withoutUndefined({ certificate, key }),
     ...(pin === undefined ? await authority(settings) : { serverCertificate: pin }),
   };
   const silentMs = parseDuration(settings.request_timeout ?? '');
@@ -197,7 +197,7 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(token === undefined ? {} : { bearer: token.bearer }),
     ...(settings.project === null ? {} : { project: settings.project }),
-    ...(silentMs === undefined ? {} : { silentMs }),
+    ...withoutUndefined({ silentMs }),
     // Terraform runs ten operations at once, each with separate reads.
     connections: 16,
   };

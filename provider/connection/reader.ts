@@ -6,6 +6,7 @@ import { isNotFound } from '../../server/client/client-error.ts';
 import { kinds, nameOfObject, type KindName } from '../../server/api/kinds.ts';
 import type { KindTypes } from '../../server/api/kind-schemas.ts';
 import { needed } from './entry-or-create.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface Seen<T> {
   readonly object: T;
@@ -98,7 +99,7 @@ export class ObjectReader {
     try {
       const { metadata, etag } = await this.#client.get(kind, name, signal);
       const object = kind === 'container' ? await this.#withState(metadata as Container, signal) : metadata;
-      return { object, ...(etag === undefined ? {} : { etag }) };
+      return { object, ...withoutUndefined({ etag }) };
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -7,6 +7,7 @@ import { reasonOf } from '../../server/lib/shared/reason.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Settings } from './settings.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 interface Read {
   readonly token: string;
@@ -39,7 +40,7 @@ export async function tokenOf(settings: Settings, nowMs: () => number): Promise<
   requireHost(first, path, address ?? '');
   const bearer = new FileToken(path, first, nowMs);
   const { serverCertificate } = first;
-  return { bearer, ...(serverCertificate === undefined ? {} : { serverCertificate }) };
+  return { bearer, ...withoutUndefined({ serverCertificate }) };
 }
 
 class FileToken implements BearerSource {

@@ -2,6 +2,7 @@
 import type { Path } from './path.ts';
 import type { Type } from './type.ts';
 import type { Unknown, Value, ValueMap } from './value.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface AttributeFacts {
   readonly doc: string;
@@ -68,7 +69,7 @@ function make<T, const O extends AttributeOptions<T>>(
 ): Attribute<ReadAs<T, O>> {
   // The framework calls the functions only with values of this type.
   const facts = options as unknown as Omit<Attribute<ReadAs<T, O>>, 'type'>;
-  return { ...facts, type, ...(nested === undefined ? {} : { nested }) };
+  return { ...facts, type, ...withoutUndefined({ nested }) };
 }
 
 export const text = <const O extends AttributeOptions<string>>(options: O): Attribute<ReadAs<string, O>> =>

@@ -1,5 +1,6 @@
 // A message to a user: severity, a summary line, an explanation with the next step, and the attribute concerned.
 import type { Path } from './path.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
@@ -25,7 +26,7 @@ export const failure = (summary: string, detail: string, path?: Path): Diagnosti
   severity: 'error',
   summary,
   detail,
-  ...(path === undefined ? {} : { path }),
+  ...withoutUndefined({ path }),
 });
 
 export const warning = (summary: string, detail: string, path?: Path): Diagnostic => ({

@@ -39,6 +39,7 @@ import type { Completed } from './generators/generated-sets.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 import { namesText } from '../../server/api/text/names-text.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export class Engine implements Controller {
   readonly #deps: EngineDeps;
@@ -124,7 +125,7 @@ export class Engine implements Controller {
         version,
         startedAt: this.#startedAt,
         isActive,
-        ...(holder === undefined ? {} : { holder }),
+        ...withoutUndefined({ holder }),
         config: {
           readAt: this.#note.readAt,
           problems: [...this.#note.problems, ...(this.#parts.configured.generated?.problems ?? [])],

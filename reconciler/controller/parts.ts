@@ -19,6 +19,7 @@ import { StoredSet } from './sets/stored-set.ts';
 import { Asked } from './sets/asked.ts';
 import type { Source } from './sources/source.ts';
 import { Wiring, type EngineDeps, type OpenSource, type PartsInUse } from './wiring.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 const keepMs = 3_600_000;
 /** How long sets wait for the first answers of the sources. */
@@ -47,7 +48,7 @@ export class Parts implements PartsInUse {
   constructor(deps: EngineDeps, end: AbortSignal, onFound: () => void) {
     const { config, hosts, hub, nowMs, completed } = deps;
     this.#deps = deps;
-    this.#configured = { config, hosts, ...(completed === undefined ? {} : { generated: completed }) };
+    this.#configured = { config, hosts, ...withoutUndefined({ generated: completed }) };
     this.#notifier = deps.notifier;
     this.#end = end;
     // Each task of a host, source or set adds a listener; Node warns from the eleventh on.

@@ -6,6 +6,7 @@ import type { Controller } from './controller.ts';
 import { listen, type AccessSettings, type HttpListener } from './http/listener.ts';
 import type { Hub } from './hub.ts';
 import { createWebhookReceiver } from './sources/webhooks/receive-webhooks.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface Api extends Omit<HttpListener, 'prepare'> {
   /** Checks new logins, rights and webhooks; the returned function activates them. */
@@ -36,8 +37,7 @@ export async function listenFor(
     settings: {
       ...accessOf(config),
       listen: address,
-      ...(tls === undefined ? {} : { tls }),
-      ...(url === undefined ? {} : { url }),
+      ...withoutUndefined({ tls, url }),
     },
     log: hub.httpLog,
     audit,
@@ -63,6 +63,5 @@ export async function listenFor(
 const accessOf = ({ auth, anonymous, console, trustedProxies }: ControllerConfig): AccessSettings => ({
   console,
   trustedProxies,
-  ...(auth === undefined ? {} : { auth }),
-  ...(anonymous === undefined ? {} : { anonymous }),
+  ...withoutUndefined({ auth, anonymous }),
 });

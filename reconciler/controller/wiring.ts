@@ -24,6 +24,7 @@ import { SourceWatch } from './sets/source-watch.ts';
 import type { Asked } from './sets/asked.ts';
 import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
 import type { Source, SourceRevision } from './sources/source.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface EngineDeps {
   readonly config: ControllerConfig;
@@ -126,8 +127,7 @@ export class Wiring {
     const known = {
       revision,
       at,
-      ...(who === undefined ? {} : { who }),
-      ...(message === undefined ? {} : { message }),
+      ...withoutUndefined({ who, message }),
     };
     await this.#parts.generators.look(source, revision);
     const sets = [...this.#parts.sets.values()].filter(({ config }) => config.source === source);

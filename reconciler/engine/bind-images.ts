@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../core/documents/document.ts';
 import { isMap } from '../core/documents/json-values.ts';
 import type { Step } from '../core/plan/plan.ts';
 import { plainName } from '../core/text/scoped-name.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 /** Fingerprints by the id of the step that made the image. */
 export type FetchedImages = ReadonlyMap<string, string>;
@@ -33,7 +34,7 @@ function bindBody(body: JsonObject, names: ReadonlyMap<Json, string>): JsonObjec
   const fingerprint = isMap(source) ? names.get(source['fingerprint'] ?? null) : undefined;
   return {
     ...body,
-    ...(target === undefined ? {} : { target }),
+    ...withoutUndefined({ target }),
     ...(isMap(source) && fingerprint !== undefined ? { source: { ...source, fingerprint } } : {}),
   };
 }

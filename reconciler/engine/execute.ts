@@ -15,6 +15,7 @@ import { StaleError, type EngineClient, type StepContext, type StepGuard } from 
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
 import { ConcurrencyLimit } from '../../server/lib/shared/concurrency-limit.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface ExecuteDeps {
   readonly client: EngineClient;
@@ -175,7 +176,7 @@ class Execution {
       this.#queue.done(step.id);
       const atMs = this.#nowMs();
       const elapsedMs = atMs - startedMs;
-      emit({ type: 'apply_complete', step, atMs, elapsedMs, ...(note === undefined ? {} : { note }) });
+      emit({ type: 'apply_complete', step, atMs, elapsedMs, ...withoutUndefined({ note }) });
     } catch (error) {
       const failure = failureOf(step, error, this.#signal.aborted);
       this.#outcomes.set(step.id, 'failed');
@@ -225,7 +226,7 @@ class Execution {
           step,
           atMs: this.#nowMs(),
           text,
-          ...(percent === undefined ? {} : { percent }),
+          ...withoutUndefined({ percent }),
         }),
     };
   }

@@ -18,6 +18,7 @@ import { parseYaml } from './text/parse-yaml.ts';
 import { variableName } from './variables/read-variables.ts';
 import { readSources } from './text/sources.ts';
 import { expandVariables, type Variables } from './variables/variables.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface Host extends HostFacts {
   /** As `--host` takes it. */
@@ -127,7 +128,7 @@ class HostsReader {
       name: asText(entry['name']),
       address,
       ...paths,
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
       groups,
       labels: presentLabels(Object.assign({}, ...layers.map((layer) => mapOf(layer['labels']))) as JsonObject),
       vars: presentLabels(

@@ -27,6 +27,7 @@ import { expandVariables, type Variables } from './variables/variables.ts';
 import type { TerraformParts } from './terraform/terraform-parts.ts';
 import { readVarFile } from './variables/read-var-file.ts';
 import { readVariables } from './variables/read-variables.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 const noVariables: Variables = new Map();
 
@@ -134,7 +135,7 @@ async function terraformParts(
   if (!parts.some(isTerraform)) return { others: parts, parts: [], diagnostics: [], files: [] };
   const { readTerraformParts } = await import('./terraform/terraform-parts.ts');
   const valueFiles = variables.flatMap((source) => ('file' in source && isTfvars(source.file) ? [source.file] : []));
-  const how = { ...(live === undefined ? {} : { live }), ...(evaluate === undefined ? {} : { evaluate }) };
+  const how = { ...withoutUndefined({ live, evaluate }) };
   return readTerraformParts(parts, { vars, env, offered, valueFiles, ...how }, signal);
 }
 
@@ -191,9 +192,7 @@ async function loadDocument(
   }
   const { sopsKeys, vault, decrypted, env = {} } = load;
   const keys = {
-    ...(sopsKeys === undefined ? {} : { sopsKeys }),
-    ...(vault === undefined ? {} : { vault }),
-    ...(decrypted === undefined ? {} : { decrypted }),
+    ...withoutUndefined({ sopsKeys, vault, decrypted }),
   };
   const setting = { folder: source.folder, env, ...keys };
   const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);

@@ -8,6 +8,7 @@ import { printable } from '../core/text/terminal-text.ts';
 import { isSecret } from '../core/documents/secret.ts';
 import { readDocument } from './documents/read-document.ts';
 import { quotedManifestText } from './text/yaml-text.ts';
+import { withoutUndefined } from '../../server/lib/shared/without-undefined.ts';
 
 export interface WrittenExport {
   /** In the order given; each begins with `---` when it is a document. */
@@ -58,7 +59,7 @@ export function soundOf(
     values = less;
   }
   if (values !== undefined) seen.add(object.address);
-  return { object: { ...object, ...(values === undefined ? {} : { values }), comments }, refused };
+  return { object: { ...object, ...withoutUndefined({ values }), comments }, refused };
 }
 
 const asComment = ({ values: _values, ...rest }: ExportedObject, values: JsonObject): ExportedObject => ({

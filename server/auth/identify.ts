@@ -2,6 +2,7 @@
 import { X509Certificate, createHash } from 'node:crypto';
 import type { OidcUser } from './oidc/settings.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface ConnectionFacts {
   readonly transport: 'unix' | 'tls';
@@ -94,7 +95,7 @@ function factsOf(der: Uint8Array): CertificateFacts {
   const known = factsByDer.get(der);
   if (known !== undefined) return known;
   const validity = validityOf(der);
-  const facts = { fingerprint: fingerprintOf(der), ...(validity === undefined ? {} : { validity }) };
+  const facts = { fingerprint: fingerprintOf(der), ...withoutUndefined({ validity }) };
   factsByDer.set(der, facts);
   return facts;
 }

@@ -1,5 +1,7 @@
 // Reads issuers, serial numbers and revocation lists (RFC 5280), enough to say which certificates a list contains. Pure.
 
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
+
 export interface RevocationList {
   /** DER of the issuer's name, hexadecimal. */
   readonly issuer: string;
@@ -34,7 +36,7 @@ export function readRevocationList(der: Uint8Array): RevocationList {
   const revoked = more.find((element) => element.tag === tags.sequence);
   const entries = revoked === undefined ? [] : elementsOf(revoked.content);
   const serials = new Set(entries.map((entry) => first(elementsOf(entry.content)).content.toString('hex')));
-  return { issuer: issuer.whole.toString('hex'), serials, ...(next === undefined ? {} : { nextUpdate: next }) };
+  return { issuer: issuer.whole.toString('hex'), serials, ...withoutUndefined({ nextUpdate: next }) };
 }
 
 /** Throws an Error for bytes that are no certificate. */

@@ -42,6 +42,7 @@ import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
 import { Several, type Link } from './transport/several.ts';
 import { Transport, type TransportOptions } from './transport/transport.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface ClientOptions extends Pick<TransportOptions, 'bearer' | 'tls' | 'connections' | 'link'> {
   /** Limit of every call that is not a stream or a wait; default 30 s, and an hour for changes of pools and volumes. */
@@ -138,10 +139,12 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
   const linkTo = (endpoint: Endpoint): Transport =>
     new Transport(endpoint, {
       ...(others.length === 0 ? {} : { connectTimeoutMs: quickConnectMs }),
-      ...(options.tls === undefined ? {} : { tls: options.tls }),
-      ...(options.connections === undefined ? {} : { connections: options.connections }),
-      ...(options.link === undefined ? {} : { link: options.link }),
-      ...(options.bearer === undefined ? {} : { bearer: options.bearer }),
+      ...withoutUndefined({
+        tls: options.tls,
+        connections: options.connections,
+        link: options.link,
+        bearer: options.bearer,
+      }),
     });
   const transport = others.length === 0 ? linkTo(first) : new Several([linkTo(first), ...others.map(linkTo)]);
   return clientOver(transport, renderEndpoints(endpoints), options);

@@ -8,6 +8,7 @@ import { ClientError, isNotFound } from './client-error.ts';
 import { volumesOf } from './kind-paths.ts';
 import type { Call } from './transport/http.ts';
 import type { Reply } from './transport/reply.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
 
@@ -67,7 +68,7 @@ export function writing(options: {
   readonly target?: string;
 }): Pick<Call, 'ifMatch' | 'query'> {
   return {
-    ...(options.ifMatch === undefined ? {} : { ifMatch: options.ifMatch }),
+    ...withoutUndefined({ ifMatch: options.ifMatch }),
     ...(options.target === undefined ? {} : { query: { target: options.target } }),
   };
 }

@@ -5,6 +5,7 @@ import { ClientError, isNotFound } from './client-error.ts';
 import type { EventSocket, EventSocketHandlers } from './events/event-socket.ts';
 import type { Http } from './transport/http.ts';
 import { operationUrls, readOperation, type Reply } from './transport/reply.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface Operations {
   /** Runs `begin` with the event socket already open, then waits for the operation it started, if any. Resolves with the reply, whose
@@ -240,7 +241,7 @@ export class OperationFollower implements Operations {
     const path = `/1.0/operations/${encodeURIComponent(id)}${suffix}`;
     const { timeout, timeoutMs } = options;
     const reply = await this.#deps.http.send<unknown>(
-      { method: 'GET', path, query: { timeout }, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+      { method: 'GET', path, query: { timeout }, ...withoutUndefined({ timeoutMs }) },
       signal,
     );
     const operation = readOperation(reply.metadata);

@@ -16,6 +16,7 @@ import { settingOf } from '../services/shared/settings.ts';
 import type { Services } from './compose/services.ts';
 import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 /** Max warnings that a member sends to the others. */
 const maxWarnings = 5;
@@ -136,7 +137,7 @@ export class ClusterPart {
         hasEtcd: ownEtcd.hasProgram,
         certificate: certificates.current.fingerprint,
         isReadOnly: this.#isReadOnly,
-        ...(keyChange.published === undefined ? {} : { keys: keyChange.published }),
+        ...withoutUndefined({ keys: keyChange.published }),
         warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unrealised(), ...this.#wrongClock()].slice(
           0,
           maxWarnings,

@@ -11,6 +11,7 @@ import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 import { notifySystemd } from './notify-systemd.ts';
 import { readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
@@ -116,11 +117,10 @@ function parseFlags(argv: readonly string[]): Flags | string {
       runtime,
       level: values['log-level'],
       unprivilegedOnly: values['unprivileged-only'] || isAskedFor('LXD_UNPRIVILEGED_ONLY'),
-      ...(etcd === undefined ? {} : { etcd }),
+      ...withoutUndefined({ etcd }),
       ...(values['cluster-store'] === undefined || clusterStore === undefined ? {} : { clusterStore }),
       ...(values['etcd-path'] === undefined ? {} : { etcdPath: resolve(values['etcd-path']) }),
-      ...(https === undefined ? {} : { https }),
-      ...(group === undefined ? {} : { group }),
+      ...withoutUndefined({ https, group }),
       ...lxdFlags(values['lxd-socket'], values['lxd-https']),
     };
   } catch (error) {
@@ -139,7 +139,7 @@ function isAskedFor(variable: string): boolean {
 function lxdFlags(socket: string | undefined, https: string | undefined): Pick<Flags, 'lxd'> {
   if (socket === undefined && https === undefined) return {};
   return {
-    lxd: { ...(socket === undefined ? {} : { socket: resolve(socket) }), ...(https === undefined ? {} : { https }) },
+    lxd: { ...(socket === undefined ? {} : { socket: resolve(socket) }), ...withoutUndefined({ https }) },
   };
 }
 
@@ -165,12 +165,14 @@ async function serve(flags: Flags): Promise<number> {
     const daemon = await startDaemon({
       stateDir: resolve(flags.stateDir),
       runtime: flags.runtime,
-      ...(flags.https === undefined ? {} : { https: flags.https }),
-      ...(flags.group === undefined ? {} : { group: flags.group }),
-      ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
-      ...(flags.etcd === undefined ? {} : { etcd: flags.etcd }),
-      ...(flags.clusterStore === undefined ? {} : { clusterStore: flags.clusterStore }),
-      ...(flags.etcdPath === undefined ? {} : { etcdPath: flags.etcdPath }),
+      ...withoutUndefined({
+        https: flags.https,
+        group: flags.group,
+        lxd: flags.lxd,
+        etcd: flags.etcd,
+        clusterStore: flags.clusterStore,
+        etcdPath: flags.etcdPath,
+      }),
       unprivilegedOnly: flags.unprivilegedOnly,
       stopStart: stopStart.signal,
       log,

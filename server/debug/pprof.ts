@@ -1,5 +1,6 @@
 // Encodes results of V8's profilers as pprof profiles: stacks with their values. Pure.
 import { Profile, StringTable, type SampleInput } from 'pprof-format';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface CallFrame {
   readonly functionName: string;
@@ -129,7 +130,7 @@ class Stacks {
       stringTable: this.#strings,
       timeNanos: BigInt(Math.round(takenAtMs)) * 1_000_000n,
       durationNanos: BigInt(Math.round(durationUs)) * 1000n,
-      ...(last === undefined ? {} : { periodType: last }),
+      ...withoutUndefined({ periodType: last }),
       period,
     }).encode();
   }

@@ -3,6 +3,7 @@ import type { Event, EventType, LifecycleMetadata, LoggingMetadata } from '../ap
 import { projectOfUrl } from '../api/project/project-of-url.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Clock } from '../lib/clock.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface Requestor {
   readonly username: string;
@@ -55,7 +56,7 @@ export class EventHub {
     { requestor }: { readonly requestor: Requestor },
     context?: Record<string, unknown>,
   ): void {
-    const metadata: LifecycleMetadata = { action, source, ...(context === undefined ? {} : { context }), requestor };
+    const metadata: LifecycleMetadata = { action, source, ...withoutUndefined({ context }), requestor };
     this.#publish('lifecycle', metadata, projectOfUrl(source));
   }
 
@@ -76,7 +77,7 @@ export class EventHub {
       timestamp: this.#clock.timestamp(),
       metadata,
       location: this.#location(),
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
     };
     let text: string | undefined;
     for (const [listener, { types }] of this.#listeners) {

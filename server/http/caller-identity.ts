@@ -6,6 +6,7 @@ import type { CallerFacts, ConnectionFacts } from '../auth/identify.ts';
 import type { UserClaims } from '../auth/oidc/bearer-tokens.ts';
 import type { Caller } from '../services/shared/caller.ts';
 import { forwardedCaller, forwardedUser, isForwarded, type ForwardedUser } from './forwarded.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface Identity {
   readonly caller: Caller;
@@ -79,7 +80,7 @@ export function identityOf(
   const found = identify({
     transport: 'tls',
     ...(peerCertificate === undefined ? {} : { peerCertificate, isVerified: socket.authorized }),
-    ...(bearer === undefined ? {} : { bearer }),
+    ...withoutUndefined({ bearer }),
   });
   const remoteHost = socket.remoteAddress ?? '';
   if (found.internal === true && isForwarded(request.headers)) {
@@ -92,15 +93,14 @@ export function identityOf(
   return {
     caller: {
       class: found.class,
-      ...(found.projects === undefined ? {} : { projects: found.projects }),
+      ...withoutUndefined({ projects: found.projects }),
       requestor:
         found.user === undefined
           ? { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost }
           : { username: found.user, protocol: 'oidc', address: remoteHost },
       project,
     },
-    ...(peerCertificate === undefined ? {} : { peerCertificate }),
-    ...(found.subject === undefined ? {} : { subject: found.subject }),
+    ...withoutUndefined({ peerCertificate, subject: found.subject }),
     ...(found.isForMetrics === true ? { isForMetrics: true } : {}),
     remoteHost,
   };

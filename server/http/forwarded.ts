@@ -6,6 +6,7 @@ import type { UserClaims } from '../auth/oidc/bearer-tokens.ts';
 import { type CallerClass, callerClasses } from '../api/endpoints/endpoint.ts';
 import { dialectHeader, fromHeader } from '../membership/peer-headers.ts';
 import type { Caller } from '../services/shared/caller.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 const callerHeader = 'x-gantry-caller';
 
@@ -25,8 +26,7 @@ export function forwardHeaders(
   const text = JSON.stringify({
     class: callerClass,
     requestor,
-    ...(projects === undefined ? {} : { projects }),
-    ...(user === undefined ? {} : { user }),
+    ...withoutUndefined({ projects, user }),
   });
   return { [fromHeader]: from, [callerHeader]: Buffer.from(text).toString('base64url'), [dialectHeader]: dialect };
 }
@@ -42,7 +42,7 @@ export function forwardedCaller(headers: IncomingHttpHeaders, project: string): 
     const found = JSON.parse(Buffer.from(header, 'base64url').toString()) as Partial<Caller>;
     const { requestor, projects } = found;
     if (requestor === undefined || !isClass(found.class)) throw new Error('it names no caller');
-    return { class: found.class, requestor, project, ...(projects === undefined ? {} : { projects }) };
+    return { class: found.class, requestor, project, ...withoutUndefined({ projects }) };
   } catch {
     throw errors.badRequest(`The header ${callerHeader} of the other member cannot be read`);
   }

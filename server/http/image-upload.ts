@@ -15,6 +15,7 @@ import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 import { counted, type Room } from '../services/shared/room.ts';
 import { attempt } from '../lib/shared/attempt.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 interface ReceivedFiles {
   readonly metadataPath: string;
@@ -40,7 +41,7 @@ export async function receiveUpload(
   const fingerprint = header('fingerprint');
   return {
     metadataPath: files.metadataPath,
-    ...(files.rootfsPath === undefined ? {} : { rootfsPath: files.rootfsPath }),
+    ...withoutUndefined({ rootfsPath: files.rootfsPath }),
     filename: files.filename ?? header('filename') ?? '',
     public: isTrue(header('public')),
     properties: propertiesOf(headers, headerPrefix),
@@ -135,7 +136,7 @@ async function receiveParts(
         `A split image needs the two parts metadata and rootfs in this order, got: ${seen.join(', ') || 'none'}`,
       );
     }
-    return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...(filename === undefined ? {} : { filename }) };
+    return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...withoutUndefined({ filename }) };
   } catch (error) {
     stop.abort();
     await Promise.allSettled(stored);

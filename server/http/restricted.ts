@@ -7,6 +7,7 @@ import { needOwn, paramsFor, projectsNamed, sharedObjectRefusal, viewOf, type Si
 import type { Caller } from '../services/shared/caller.ts';
 import type { ProjectNames } from '../services/shared/project-scope.ts';
 import type { RouteReply } from './route.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 /** Why the caller may not make this request; for an object that must stay hidden, the answer for a missing one. */
 export function accessRefusal(
@@ -18,7 +19,7 @@ export function accessRefusal(
   const access = decide(callerClass, endpoint, {
     demandsTrust,
     hasToken: requestor.protocol === 'oidc',
-    ...(projects === undefined ? {} : { projects }),
+    ...withoutUndefined({ projects }),
     project: { name: project, isNamed: (query['project'] ?? '') !== '' },
     isAboutAll: asksForAll(query['all-projects']) || project === '*',
   });

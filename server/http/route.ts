@@ -10,6 +10,7 @@ import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/shared/caller.ts';
 import type { ProjectNames } from '../services/shared/project-scope.ts';
 import { recursionOf } from '../api/text/recursion.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export { recursionOf };
 
@@ -91,7 +92,7 @@ export const handlerOf = (routes: RouteTable, id: string): RouteHandler | undefi
 export const sync = (metadata: unknown, etag?: string): RouteReply => ({
   kind: 'sync',
   metadata,
-  ...(etag === undefined ? {} : { etag }),
+  ...withoutUndefined({ etag }),
 });
 export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });

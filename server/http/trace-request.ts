@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { underSpan, type Attributes, type Span, type Tracer } from '../lib/shared/spans.ts';
 import { parseTraceparent, type SpanPlace } from '../lib/shared/traceparent.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface TracedRequest {
   readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
@@ -54,7 +55,7 @@ export function traceSocket(tracer: Tracer, traced: TracedSocket): SocketTrace {
   const { socket, operation, above } = traced;
   const more = {
     'network.protocol.name': 'websocket',
-    ...(operation === undefined ? {} : { 'gantry.operation': operation }),
+    ...withoutUndefined({ 'gantry.operation': operation }),
   };
   const span = begin(tracer, traced, more, above);
   socket.once('close', () => span.end());
@@ -76,7 +77,7 @@ function begin(
   const parent = parseTraceparent(headerOf(request)) ?? above;
   return tracer.begin(`${endpoint.method} ${endpoint.path}`, {
     kind: 'server',
-    ...(parent === undefined ? {} : { parent }),
+    ...withoutUndefined({ parent }),
     startMs: arrivedMs,
     attributes: {
       'http.request.method': request.method ?? endpoint.method,

@@ -32,6 +32,7 @@ import { forwardUpgrade } from './forward.ts';
 import { admitBearer, identityOf, userToForward, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/shared/translate-errors.ts';
 import { traceSocket, type SocketTrace, type TracedSocket } from './trace-request.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface WebsocketDeps extends Pick<
   AppDeps,
@@ -193,7 +194,7 @@ export class Websockets {
     const refusal = this.#refusal(request, url, endpoint);
     if (refusal !== undefined) throw refusal;
     checkOrigin(this.#deps.allowedOrigin(), request, true);
-    return { endpoint, ...(operation === undefined ? {} : { operation }) };
+    return { endpoint, ...withoutUndefined({ operation }) };
   }
 
   #refusal(request: IncomingMessage, url: URL, endpoint: Endpoint): AppError | undefined {

@@ -16,6 +16,7 @@ import { PeerLinks } from './peer-links.ts';
 import { Presence, type PresenceDeps } from './presence.ts';
 import { rejoinSpreadMs } from './presence-rules.ts';
 import { ReadBarrier } from './read-barrier.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface ClusterDeps {
   readonly records: Records;
@@ -98,7 +99,7 @@ export class Cluster {
       path,
       headers: { ...peerHeaders(this.ownName), ...type },
       body: body === undefined ? null : JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
+      ...withoutUndefined({ signal }),
     });
   }
 

@@ -1,6 +1,7 @@
 // The keys and values that a member publishes under its lease: its presence, and the status of its containers. Pure.
 import type { StatusCode } from '../api/status.ts';
 import type { Progress } from './keys/keyring.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 /** How loaded a member is; sizes in bytes. */
 export interface MemberLoad {
@@ -78,7 +79,7 @@ export function decodePresent(value: Uint8Array): PresentSignal | undefined {
       version,
       extensions: extensions ?? 0,
       load,
-      ...(hasEtcd === undefined ? {} : { hasEtcd }),
+      ...withoutUndefined({ hasEtcd }),
       ...(typeof certificate === 'string' ? { certificate } : {}),
       ...(isReadOnly === true ? { isReadOnly } : {}),
       ...(typeof keys?.generation === 'number' ? { keys } : {}),

@@ -12,6 +12,7 @@ import {
   type OperationPlace,
   type OperationRequest,
 } from './running-operation.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 /** How long ended operations stay readable (LXD: 5 s). */
 const retentionMs = 5000;
@@ -89,7 +90,7 @@ export class Operations {
     const operation = this.#running.get(id);
     if (operation === undefined) return undefined;
     const { urls, owner } = operation;
-    return { urls, ...(owner === undefined ? {} : { owner }) };
+    return { urls, ...withoutUndefined({ owner }) };
   }
 
   spanOf(id: string): SpanPlace | undefined {

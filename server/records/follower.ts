@@ -2,6 +2,7 @@
 import { pause } from '../lib/shared/deadline.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import type { Contents } from './contents.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 /** The pause before a watch is reopened. */
 const followAgainMs = 1_000;
@@ -12,7 +13,7 @@ export async function readAll(store: Store, contents: Contents): Promise<void> {
   const present = new Set<string>();
   let readAt = Number.POSITIVE_INFINITY;
   for (let after: string | undefined; ;) {
-    const page = await store.range('/', { limit: pageRecords, ...(after === undefined ? {} : { after }) });
+    const page = await store.range('/', { limit: pageRecords, ...withoutUndefined({ after }) });
     readAt = Math.min(readAt, page.rev);
     for (const record of page.records) {
       present.add(record.key);

@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts';
 import { encodeDocument, recordKey } from './codec.ts';
 import { ownedKey } from './record-names.ts';
 import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocument } from './documents.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
@@ -145,7 +146,7 @@ function imageOf(image: Image): ImageDocument {
     lastUsedAt: image.last_used_at,
     uploadedAt: image.uploaded_at,
     split: false,
-    ...(image.update_source === undefined ? {} : { source: image.update_source }),
+    ...withoutUndefined({ source: image.update_source }),
     lifecycle: 'ready',
   };
 }

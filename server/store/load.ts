@@ -6,6 +6,7 @@ import { Writable } from 'node:stream';
 import { type SnapshotHeader, snapshotFormat } from './snapshot.ts';
 import { type Op, type Store, StoreError, storeLimits } from './store.ts';
 import { attempt } from '../lib/shared/attempt.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 type Pair = { readonly key: string; readonly value: Uint8Array };
 
@@ -48,7 +49,7 @@ export async function* readDump(path: string): AsyncGenerator<Pair> {
 export async function* readAll(store: Store): AsyncGenerator<Pair> {
   const limit = 500;
   for (let after: string | undefined; ;) {
-    const { records } = await store.range('', { limit, ...(after === undefined ? {} : { after }) });
+    const { records } = await store.range('', { limit, ...withoutUndefined({ after }) });
     yield* records;
     after = records.at(-1)?.key;
     if (records.length < limit || after === undefined) return;

@@ -4,6 +4,7 @@ import type { Compare, Lease, Op, RangeOptions, Rev, StoreEvent, StoreRecord, St
 import { StoreError, storeLimits } from './store.ts';
 import type { EtcdBackend, EtcdHealth } from './etcd/backend.ts';
 import type { MemberOptions } from './etcd/member.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export interface Vault {
   /** Returns the value itself if it needs no encryption. */
@@ -61,7 +62,7 @@ export class SealedStore implements EtcdBackend {
     for (let after: string | undefined; !signal.aborted;) {
       const { records } = await this.#store.range('/', {
         limit: pageRecords,
-        ...(after === undefined ? {} : { after }),
+        ...withoutUndefined({ after }),
       });
       for (const record of records) {
         if (signal.aborted) break;

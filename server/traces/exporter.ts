@@ -26,6 +26,7 @@ import { reasonOf } from '../lib/shared/reason.ts';
 import type { Span, SpanOptions, Tracer } from '../lib/shared/spans.ts';
 import type { SpanPlace } from '../lib/shared/traceparent.ts';
 import type { TraceTarget } from './target.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 const batchMs = 1000;
 const maxWaiting = 2000;
@@ -63,8 +64,7 @@ export class TraceExporter implements Tracer {
   begin(name: string, { kind, parent, attributes, startMs }: SpanOptions = {}): Span {
     const options = {
       kind: kind === 'server' ? SpanKind.SERVER : kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
-      ...(attributes === undefined ? {} : { attributes }),
-      ...(startMs === undefined ? {} : { startTime: startMs }),
+      ...withoutUndefined({ attributes, startTime: startMs }),
     };
     return spanOf(this.#tracer.startSpan(name, options, contextOf(parent)));
   }

@@ -1,5 +1,6 @@
 // Decides where traces go, if anywhere: by OpenTelemetry's variables, and our settings, which override them. Pure.
 import { reasonOf } from '../lib/shared/reason.ts';
+import { withoutUndefined } from '../lib/shared/without-undefined.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +32,7 @@ export function traceTarget(env: Environment, service: string, settings: TraceSe
     headers: { ...headersOf(env), ...settings.headers },
     service: env['OTEL_SERVICE_NAME'] || service,
     ...samplingOf(env),
-    ...(settings.ratio === undefined ? {} : { ratio: settings.ratio }),
+    ...withoutUndefined({ ratio: settings.ratio }),
   };
 }
 

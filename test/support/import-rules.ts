@@ -107,7 +107,7 @@ export const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/core\//,
-    own: /^(reconciler\/core|server\/api)\/|^server\/lib\/shared\/(assert-never|reason)\.ts$/,
+    own: /^(reconciler\/core|server\/api)\/|^server\/lib\/shared\/(assert-never|reason|without-undefined)\.ts$/,
     packages: /^typebox$/,
     why: 'the core decides; it must be able to run anywhere',
   },
@@ -155,7 +155,7 @@ export const rules: readonly Rule[] = [
   },
   {
     from: /^provider\/framework\//,
-    own: /^(provider\/framework\/|server\/(api\/text\/durations|lib\/shared\/deadline)\.ts$)/,
+    own: /^(provider\/framework\/|server\/(api\/text\/durations|lib\/shared\/(deadline|without-undefined))\.ts$)/,
     packages: /^$/,
     why: 'the framework knows neither wire nor daemon',
   },

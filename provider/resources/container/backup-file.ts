@@ -12,6 +12,7 @@ import { isMap, isUnknown, unknownValue, type Value } from '../../framework/valu
 import type { ContainerState, Source } from './container-attributes.ts';
 import { performCreate } from '../shared/write.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** SHA-256 of the file. Throws DiagnosticError when it cannot be read. */
 export async function backupHash(file: string): Promise<string> {
@@ -67,8 +68,7 @@ export async function createFromBackup(
     source: file,
     name: planned.name,
     allowHostAccess: source.allow_host_access === true,
-    ...(pool === undefined ? {} : { pool }),
-    ...(target === undefined ? {} : { target }),
+    ...withoutUndefined({ pool, target }),
   };
   try {
     await performCreate(context, () => importBackup(client.client.http, wanted, context.signal));

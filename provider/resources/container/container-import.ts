@@ -2,6 +2,7 @@
 import type { Source } from './container-attributes.ts';
 import { backupSource, copySource, parseImageReference } from './container-state.ts';
 import { badId, parseImportId, type ImportId } from '../shared/import-ids.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const importShape =
   '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>[/<snapshot>] | ,backup=<file>]';
@@ -10,7 +11,7 @@ export const importShape =
 export function parseContainerId(id: string) {
   const { parts, options, scope } = parseImportId(id, 1, importShape, ['image', 'copy', 'backup']);
   const source = sourceOf(options, id);
-  return { name: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
+  return { name: parts[0] ?? '', ...scope, ...withoutUndefined({ source }) };
 }
 
 /** The source from an import id; undefined when the id names none. */

@@ -29,6 +29,7 @@ import { parseImportId } from '../shared/import-ids.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performCreate } from '../shared/write.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const attributes = {
   source: object(imageSourceAttributes, {
@@ -80,7 +81,7 @@ export const image = gantryResource({
       const shape = '[project/]fingerprint[,<member of source>=<value>]';
       const { parts, options, scope } = parseImportId(id, 1, shape, Object.keys(imageSourceAttributes));
       const source = importedSource(options);
-      return { fingerprint: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
+      return { fingerprint: parts[0] ?? '', ...scope, ...withoutUndefined({ source }) };
     },
   },
   validate: ({ source }) => imageSourceProblems(source as Value),

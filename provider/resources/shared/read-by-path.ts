@@ -4,6 +4,7 @@ import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { edit, performDelete, type Edit } from './write.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const segment = encodeURIComponent;
 
@@ -40,7 +41,7 @@ export function editPath<O, B>(
     what,
     get: () => http.send<O>({ method: 'GET', path, query }, context.signal),
     put: (json, ifMatch) =>
-      http.send({ method: 'PUT', path, query, json, ...(ifMatch === undefined ? {} : { ifMatch }) }, context.signal),
+      http.send({ method: 'PUT', path, query, json, ...withoutUndefined({ ifMatch }) }, context.signal),
     ...change,
   });
 }

@@ -27,6 +27,7 @@ import {
 } from '../shared/common-attributes.ts';
 import { isOtherOwner, renamePath } from '../shared/rename.ts';
 import { keepEtag, performCreate } from '../shared/write.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const filledIn = new Set([
   'block.filesystem',
@@ -176,7 +177,7 @@ export const storageVolume = gantryResource({
         pool,
         name,
         ...scope,
-        ...(options['target'] === undefined ? {} : { target: options['target'] }),
+        ...withoutUndefined({ target: options['target'] }),
         ...(volume === '' ? {} : { source: { pool: from, name: volume, project: null } }),
       };
     },

@@ -2,6 +2,7 @@
 // Pure; the caller changes the directory.
 import { arrangeWords, namesOf, type KnownVerbs } from './arrange-words.ts';
 import { usageError } from '../errors/usage-error.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +27,7 @@ export function readCommandLine(argv: readonly string[], env: Env, known: KnownV
   const words = given.map((word, index) => (index < end ? translatedWord(word, verb[0] ?? '', flags) : word));
   return {
     argv: [...verb, ...environmentFlags(verb[0], env), ...words],
-    ...(chdir === undefined ? {} : { directory: chdir }),
+    ...withoutUndefined({ directory: chdir }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { HostView } from '../../manifest/load-contract.ts';
 import { jsonLinesTo, type HostScope, type Context, type Output } from '../session/context.ts';
 import { hasColor } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface HostContext<O extends object = object> extends Context<O> {
   /** Prefix of its lines. */
@@ -32,7 +33,7 @@ export function scopeOf(hosts: readonly Host[], stdin: string | undefined): Flee
     all: hosts,
     names: [hostVariable, ...names],
     images: new Map(),
-    ...(stdin === undefined ? {} : { stdin }),
+    ...withoutUndefined({ stdin }),
   };
 }
 
@@ -43,7 +44,7 @@ const scopeFor = (host: Host, { stdin, rollout, ...shared }: FleetScope): HostSc
   rollout,
   view: { ...shared, facts: host },
   vars: { [hostVariable]: host.name, ...host.vars },
-  ...(stdin === undefined ? {} : { stdin }),
+  ...withoutUndefined({ stdin }),
 });
 
 function optionsFor<O extends HostOptions>(host: Host, options: O): O {
@@ -53,8 +54,7 @@ function optionsFor<O extends HostOptions>(host: Host, options: O): O {
     ...options,
     host: [address],
     ...pair,
-    ...(serverCert === undefined ? {} : { serverCert }),
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ serverCert, project }),
   };
 }
 

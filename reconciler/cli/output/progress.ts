@@ -1,6 +1,7 @@
 // The state of a run as the renderers show it: a pure reducer over the engine's events.
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Step } from '../../core/plan/plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Row {
   readonly step: Step;
@@ -49,7 +50,7 @@ const advanced = (row: Row, event: { readonly text: string; readonly percent?: n
   step: row.step,
   startedMs: row.startedMs,
   text: event.text,
-  ...(event.percent === undefined ? {} : { percent: event.percent }),
+  ...withoutUndefined({ percent: event.percent }),
 });
 
 interface Words {

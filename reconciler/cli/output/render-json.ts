@@ -6,6 +6,7 @@ import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import { renderElapsed, words } from './progress.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const uiVersion = '1.0';
 type Fields = Readonly<Record<string, unknown>>;
@@ -61,8 +62,7 @@ export function planLines(
 
 /** Uses the member names of the plan as JSON. */
 const ownerOf = ({ set, place }: Plan): Fields => ({
-  ...(set === undefined ? {} : { owner: set }),
-  ...(place === undefined ? {} : { place }),
+  ...withoutUndefined({ owner: set, place }),
 });
 
 function plannedChange(change: ResourceChange, atMs: number): string {
@@ -72,8 +72,7 @@ function plannedChange(change: ResourceChange, atMs: number): string {
       resource: resource(change.address),
       action,
       reason: change.reasons.join('; '),
-      ...(change.power === undefined ? {} : { power: change.power }),
-      ...(change.wave === undefined ? {} : { wave: change.wave }),
+      ...withoutUndefined({ power: change.power, wave: change.wave }),
       effect: change.effect,
       paths: change.changes.map(({ path }) => path),
     },
@@ -121,7 +120,7 @@ export function diagnosticLine(diagnostic: Diagnostic, atMs: number): string {
       summary: message,
       detail: remedy ?? '',
       code: diagnostic.code,
-      ...(diagnostic.address === undefined ? {} : { address: diagnostic.address }),
+      ...withoutUndefined({ address: diagnostic.address }),
       ...(file === undefined ? {} : { range: { filename: file, start: position, end: position } }),
     },
   };
@@ -137,7 +136,7 @@ export function eventLine(event: EngineEvent): string | undefined {
     case 'apply_start':
       return jsonLine(event.type, `${step.address}: ${verb.doing}...`, { hook }, atMs);
     case 'apply_progress': {
-      const fields = { text: event.text, ...(event.percent === undefined ? {} : { percent: event.percent }) };
+      const fields = { text: event.text, ...withoutUndefined({ percent: event.percent }) };
       return jsonLine(
         event.type,
         `${step.address}: ${verb.doing}... ${event.text}`,
@@ -158,7 +157,7 @@ export function eventLine(event: EngineEvent): string | undefined {
     case 'apply_complete': {
       const elapsed = {
         elapsed_seconds: event.elapsedMs / 1000,
-        ...(event.note === undefined ? {} : { note: event.note }),
+        ...withoutUndefined({ note: event.note }),
       };
       const message = `${step.address}: ${verb.done} after ${renderElapsed(event.elapsedMs)}`;
       return jsonLine(event.type, message, { hook: { ...hook, ...elapsed } }, atMs);

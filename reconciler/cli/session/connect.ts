@@ -10,6 +10,7 @@ import { exitCodes } from '../errors/exit-codes.ts';
 import { clientOptionsOf, flagNames, hostOf, type ConnectOptions } from './host.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { CliError, usageError, commandError } from '../errors/usage-error.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Runs `work` with a client; with --embedded, a daemon runs until it ends. */
 export async function withClient<T>(
@@ -24,7 +25,7 @@ export async function withClient<T>(
   if (options.host !== undefined) throw usageError('--embedded and --host cannot be used together');
   const { startEmbedded } = await import('./embedded.ts');
   const daemon = await startEmbedded(
-    { directory: options.embedded, ...(options.runtime === undefined ? {} : { runtime: options.runtime }) },
+    { directory: options.embedded, ...withoutUndefined({ runtime: options.runtime }) },
     io.env,
     (text) => context.note(text),
   );
@@ -65,7 +66,7 @@ async function connectTo(context: Context<ConnectOptions>, host: string): Promis
   const limit = parseDuration('GANTRY_REQUEST_TIMEOUT', context.io.env['GANTRY_REQUEST_TIMEOUT']);
   const options = {
     ...(await withLogin(context, host, own)),
-    ...(limit === undefined ? {} : { silentMs: limit }),
+    ...withoutUndefined({ silentMs: limit }),
     onStale: staleNotice(context, host),
   };
   const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting`), silentMs);

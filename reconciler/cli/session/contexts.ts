@@ -3,6 +3,7 @@ import { hint } from '../../../server/api/text/nearest-word.ts';
 import { usageError, commandError } from '../errors/usage-error.ts';
 import { changing, readConfig, writeConfig, type Env } from './config-file.ts';
 import type { ConnectOptions } from './host.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const members = ['clientCert', 'clientKey', 'serverCert', 'project'] as const;
 
@@ -39,7 +40,7 @@ export const changeContexts = (env: Env, change: (all: Contexts) => Contexts): P
   changing(env, async () => {
     const { current, contexts } = change(await readContexts(env));
     await writeConfig(env, file, {
-      ...(current === undefined ? {} : { current }),
+      ...withoutUndefined({ current }),
       contexts: Object.fromEntries([...contexts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
     });
   });

@@ -8,6 +8,7 @@ import type { RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CertificateFileError, readTls } from '../../engine/certificate-files.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** What a connection needs. */
 export type ConnectOptions = HostOptions &
@@ -40,7 +41,7 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
     // Each concurrent step uses its own connection.
     ...(parallelism === undefined ? {} : { connections: Math.max(8, parallelism) }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
-    ...(options.project === undefined ? {} : { project: options.project }),
+    ...withoutUndefined({ project: options.project }),
   };
 }
 

@@ -12,6 +12,7 @@ import { parsePairs } from '../flags/parse-values.ts';
 import { planOptionsOf, type GuardOptions } from '../flags/plan-flags.ts';
 import { commandError } from '../errors/usage-error.ts';
 import { withClient } from './connect.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Options that decide which documents are loaded. */
 export type LoadOptions = ManifestOptions & ConnectOptions & SelectorOptions & GuardOptions;
@@ -31,7 +32,7 @@ export async function loadInputOf(
     // Verbs that only inspect manifests need no secrets.
     readSecrets: readImages,
     nowMs: io.nowMs(),
-    ...(options.project === undefined ? {} : { project: options.project }),
+    ...withoutUndefined({ project: options.project }),
     ...(host === undefined ? {} : { host: host.view }),
     ...(host?.stdin === undefined ? {} : { stdin: host.stdin }),
   };

@@ -5,6 +5,7 @@ import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, commandError } from '../errors/usage-error.ts';
 import { FileError } from '../../../server/lib/shared/error-code.ts';
 import { readLogin, whileAlone, writeLogin, type Login } from './login-file.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -40,7 +41,7 @@ export async function logIn(
 ): Promise<Tokens> {
   try {
     const { oidc, config } = await library(issuer, clientId);
-    const wanted = { scope, ...(audience === undefined ? {} : { audience }) };
+    const wanted = { scope, ...withoutUndefined({ audience }) };
     const device = await oidc.initiateDeviceAuthorization(config, wanted);
     show(device.verification_uri_complete ?? device.verification_uri, device.user_code);
     return await oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal });
@@ -60,7 +61,7 @@ export const loginOf = (
   issuer,
   client_id: clientId,
   access_token: tokens.access_token,
-  ...(tokens.refresh_token === undefined ? {} : { refresh_token: tokens.refresh_token }),
+  ...withoutUndefined({ refresh_token: tokens.refresh_token }),
   expires_at: nowMs + (tokens.expires_in ?? 300) * 1000,
 });
 
@@ -93,7 +94,7 @@ async function renew(login: Login, env: Env, nowMs: number): Promise<Login> {
     const { oidc, config } = await library(issuer, clientId);
     const tokens = await oidc.refreshTokenGrant(config, refresh);
     const next = loginOf(host, { issuer, clientId }, { refresh_token: refresh, ...tokens }, nowMs);
-    const whole = { ...next, ...(pin === undefined ? {} : { server_cert: pin }) };
+    const whole = { ...next, ...withoutUndefined({ server_cert: pin }) };
     await writeLogin(env, whole);
     return whole;
   } catch (error) {

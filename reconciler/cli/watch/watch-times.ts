@@ -4,6 +4,7 @@ import type { Command } from '../session/context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface WatchTimes {
   readonly intervalMs: number;
@@ -31,7 +32,7 @@ export function timesOf(
   if (intervalMs < 1000)
     throw usageError('--interval must be at least 1s: between two comparisons, events report changes at once');
   const limitMs = parseDuration('--for', options.for);
-  return { intervalMs, isIntervalGiven: options.interval !== undefined, ...(limitMs === undefined ? {} : { limitMs }) };
+  return { intervalMs, isIntervalGiven: options.interval !== undefined, ...withoutUndefined({ limitMs }) };
 }
 
 /** Aborts at Ctrl-C or when the time is over. */

@@ -1,6 +1,7 @@
 // The hash chain of the audit log: each line has its own hash and that of the line before, which reveals removed and changed lines. Pure.
 import { createHash } from 'node:crypto';
 import type { AuditCheck, AuditEntry } from '../contract/index.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** The end of the chain, to which the next entry is linked. */
 export interface Link {
@@ -42,7 +43,7 @@ export function entryOf(line: string, place: number): AuditEntry | undefined {
 export function linkOf(line: string, place: number): Link | undefined {
   const entry = entryOf(line, place);
   const [, hash] = ending.exec(line) ?? [];
-  return entry === undefined ? undefined : { number: entry.number, ...(hash === undefined ? {} : { hash }) };
+  return entry === undefined ? undefined : { number: entry.number, ...withoutUndefined({ hash }) };
 }
 
 const maxProblems = 20;

@@ -20,6 +20,7 @@ import { networkOf } from './network.ts';
 import { checkNames } from './check-names.ts';
 import { withNumbers } from './numbers.ts';
 import { ControllerFile, type TracingConfig } from './schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ReadConfig {
   /** Absent when there are errors. */
@@ -102,11 +103,11 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     name,
     stateDir: at(stateDir),
     stateKey: at(stateKey),
-    ...(listen === undefined ? {} : { listen }),
+    ...withoutUndefined({ listen }),
     ...(tls === undefined ? {} : { tls: { cert: at(tls.cert), key: at(tls.key) } }),
-    ...(url === undefined ? {} : { url }),
+    ...withoutUndefined({ url }),
     ...(auth === undefined ? {} : { auth: withPaths(auth, at) }),
-    ...(anonymous === undefined ? {} : { anonymous }),
+    ...withoutUndefined({ anonymous }),
     console: controller.console === true,
     trustedProxies: controller.trustedProxies ?? [],
     parallelism,
@@ -125,7 +126,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
 function withPaths({ tokens, oidc, grants }: AuthConfig, at: (path: string) => string): AuthConfig {
   const secret = oidc?.clientSecretFile;
   return {
-    ...(grants === undefined ? {} : { grants }),
+    ...withoutUndefined({ grants }),
     ...(tokens === undefined ? {} : { tokens: tokens.map((token) => ({ ...token, file: at(token.file) })) }),
     ...(oidc === undefined
       ? {}

@@ -6,6 +6,7 @@ import { approvalOf } from './read-approval.ts';
 import { SetReader } from './read-set.ts';
 import { tenantOf } from './read-tenants.ts';
 import type { ControllerFile, WrittenSet } from './schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Reading {
   /** The place of the set in gantry.yaml. */
@@ -35,5 +36,5 @@ export function readOwnedSet(
     read.approval,
     file.tenants?.find((one) => one.name === owner),
   );
-  return { ...read, ...asked, ...(tenant === undefined ? {} : { tenant }) };
+  return { ...read, ...asked, ...withoutUndefined({ tenant }) };
 }

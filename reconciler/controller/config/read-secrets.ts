@@ -3,6 +3,7 @@ import type { VaultLogin } from '../../manifest/secrets/vault-session.ts';
 import { addressProblem } from '../../manifest/secrets/vault-http.ts';
 import type { SetConfig } from './config.ts';
 import type { WrittenSecrets, WrittenVault } from './secrets-schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface SecretsReader {
   readonly absolute: (path: string) => string;
@@ -39,7 +40,7 @@ function readVault(vault: WrittenVault, { absolute, duration, wrong }: SecretsRe
       address,
       login,
       intervalMs,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...withoutUndefined({ namespace }),
       ...(caFile === undefined ? {} : { caFile: absolute(caFile) }),
     },
   };

@@ -69,7 +69,7 @@ export class SetReader {
       ),
       ...this.#project(),
       variables,
-      ...(environment === undefined ? {} : { environment }),
+      ...withoutUndefined({ environment }),
       ...readSecrets(secrets ?? {}, {
         absolute: (file) => resolve(this.#folder, file),
         duration: (at, value, otherwise, least) => this.#duration(at, value, otherwise, least),
@@ -86,7 +86,7 @@ export class SetReader {
         longestMs: this.#duration('retry.longest', retry?.longest, 300_000, 100),
       },
       timeoutMs: this.#duration('timeout', this.#set.timeout, 1_800_000, 1000),
-      health: { wait: health?.wait !== false, ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
+      health: { wait: health?.wait !== false, ...withoutUndefined({ timeoutMs: timeout }) },
       windows: this.#windows('windows', windows),
       disruptive: this.#windows('windows.disruptive', windows?.disruptive),
       rollout: this.#rollout(),
@@ -95,7 +95,7 @@ export class SetReader {
       notify,
       ...(approval === undefined ? {} : { approval: readApproval(approval, `${this.#at}.approval`, this.#report) }),
       ...this.#images(),
-      ...(suspended === undefined ? {} : { suspended }),
+      ...withoutUndefined({ suspended }),
     };
   }
 
@@ -109,7 +109,7 @@ export class SetReader {
     const broken = kinds.project.nameRule(name);
     if (broken !== undefined) this.#wrong('project', `has the name ${JSON.stringify(name)}, which ${broken}`);
     for (const { path, message } of projectConfigProblems(config ?? {})) this.#wrong(`project.${path}`, message);
-    return { project: { name, ...(config === undefined ? {} : { config }) } };
+    return { project: { name, ...withoutUndefined({ config }) } };
   }
 
   #plan(): SetConfig['plan'] {
@@ -119,7 +119,7 @@ export class SetReader {
       typeof max === 'string' ? { percent: Number(max.slice(0, -1)) } : max === undefined ? undefined : { count: max };
     return {
       prune: prune !== undefined,
-      ...(limit === undefined ? {} : { pruneLimit: limit }),
+      ...withoutUndefined({ pruneLimit: limit }),
       allowDestroy: prune?.data === true,
       allowRestart: allow?.restart === true,
       allowRecreate: allow?.recreate === true,

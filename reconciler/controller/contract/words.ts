@@ -1,9 +1,10 @@
 // The words that schemas of gantry.yaml and of requests are written with.
 import { Type, type TLiteral, type TProperties, type TSchema, type TUnion } from 'typebox';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** An object without other members. */
 export const object = <P extends TProperties>(properties: P, description?: string) =>
-  Type.Object(properties, { additionalProperties: false, ...(description === undefined ? {} : { description }) });
+  Type.Object(properties, { additionalProperties: false, ...withoutUndefined({ description }) });
 
 export const optional = <T extends TSchema>(schema: T, description?: string) =>
   Type.Optional(description === undefined ? schema : { ...schema, description });

@@ -2,6 +2,7 @@
 import type { Hook, Hooks } from '../config/config.ts';
 import { matchesHost, type HostFacts } from '../../core/documents/host-pattern.ts';
 import type { HookPhase } from '../config/hook-schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** What hosts get: a revision, again with other values when secrets of Vault were rotated. */
 export interface Delivery {
@@ -77,7 +78,7 @@ export function withHook(
   const { afterSync, ran } = ofRevision(state, revision);
   const { [key]: _before, ...others } = ran;
   const now = outcome === 'failed' ? others : { ...others, [key]: outcome };
-  return { revision, ran: now, ...(afterSync === undefined ? {} : { afterSync }) };
+  return { revision, ran: now, ...withoutUndefined({ afterSync }) };
 }
 
 export const withAfterSync = (state: HookState | undefined, revision: string, afterSync: AfterSync): HookState => ({

@@ -6,6 +6,7 @@ import type { DriftRecord, Suspension } from '../contract/index.ts';
 import type { DriftRules } from './drift-rules.ts';
 import { noRestraint, type Restraint } from './restrain.ts';
 import { ofObject } from './suspensions.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type DriftOutcome = DriftRecord['action'];
 
@@ -78,7 +79,7 @@ export function suspendedOn(
       else
         paths.set(address, [
           ...(paths.get(address) ?? []),
-          { path, reason: `suspended: ${reason}`, ...(until === undefined ? {} : { until }) },
+          { path, reason: `suspended: ${reason}`, ...withoutUndefined({ until }) },
         ]);
     }
   return { objects, paths };

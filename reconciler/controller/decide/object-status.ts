@@ -4,6 +4,7 @@ import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { isForWindow, isGate, refusalText, remedyOf } from './restrain.ts';
 import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../contract/index.ts';
 import { namesText } from '../../../server/api/text/names-text.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ObjectView {
   readonly set: string;
@@ -38,10 +39,10 @@ export function objectsOf(view: ObjectView): ReadonlyMap<string, ObjectSummary> 
         address,
         kind,
         name,
-        ...(project === undefined ? {} : { project }),
+        ...withoutUndefined({ project }),
         status,
         dependsOn: [...(view.needs.get(address) ?? [])],
-        ...(message === undefined ? {} : { message }),
+        ...withoutUndefined({ message }),
       };
       return [address, summary];
     }),

@@ -10,6 +10,7 @@ import { coreKind } from '../../core/kinds/index.ts';
 import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
 import { compareObjects } from '../../core/text/listing-order.ts';
 import type { MadePlan } from '../../engine/runs/make-plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const maxErrors = 3;
 
@@ -105,7 +106,7 @@ function leftOut(document: Document, observed: Observed, guard: Guard): Resource
     releases: [],
     affects: [],
     isProtected: false,
-    ...(live === undefined ? {} : { live }),
+    ...withoutUndefined({ live }),
     guard,
     steps: [],
   };

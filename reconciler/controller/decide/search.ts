@@ -1,5 +1,6 @@
 // Finds sets, hosts, sources and objects by words. Pure.
 import type { ObjectSummary, Overview, SearchHit, SearchResult } from '../contract/index.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Searched {
   readonly overview: Overview;
@@ -30,7 +31,7 @@ export function search({ overview, objects }: Searched, words: string, limit: nu
           set,
           host,
           status,
-          ...(message === undefined ? {} : { text: message }),
+          ...withoutUndefined({ text: message }),
         });
     }
   return { hits: [...places, ...apart, ...synced].slice(0, limit), total };
@@ -42,7 +43,7 @@ function placesOf({ sets, hosts, sources }: Overview): readonly SearchHit[] {
       type: 'set',
       name,
       status,
-      ...(message === undefined ? {} : { text: message }),
+      ...withoutUndefined({ text: message }),
     })),
     ...hosts.map(({ name, labels }): SearchHit => ({
       type: 'host',

@@ -5,6 +5,7 @@ import { approvalGateOf, waitingPlans, type Approval, type WaitingHost } from '.
 import { gateOf, type GatedHost } from './prune-gate.ts';
 import type { SetState } from './set-state.ts';
 import { short } from './short-revision.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** The worst first. */
 const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
@@ -59,15 +60,13 @@ export function statusOfSet(facts: SetFacts): SetStatus {
     ...(config.path === '.' ? {} : { path: config.path }),
     mode: config.mode,
     status,
-    ...(revision === undefined ? {} : { revision }),
-    ...(why === undefined ? {} : { message: why }),
+    ...withoutUndefined({ revision, message: why }),
     problems: [...problems],
     hosts,
     suspensions: [...suspensions],
     ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
     dependsOn: [...config.dependsOn],
-    ...(gate === undefined ? {} : { pruneGate: gate }),
-    ...(approvalGate === undefined ? {} : { approvalGate }),
+    ...withoutUndefined({ pruneGate: gate, approvalGate }),
     ...(approvals.length === 0 ? {} : { approvals: approvals.map(statusOfApproval) }),
   };
 }

@@ -6,6 +6,7 @@ import type { Entry, PullRequestsConfig } from '../config/generator-schema.ts';
 import { authorizationOf, bodyText, dispatcherFor, get } from '../sources/http/download.ts';
 import { isObjectId, problemOfRefName } from '../sources/git/ref-name.ts';
 import { sourceErrors } from '../sources/source.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 const maxPages = 20;
@@ -51,8 +52,7 @@ export async function readRequests(
   const what = `the generator ${name}`;
   const { tokenFile, caFile, labels = [] } = config;
   const credentials = {
-    ...(tokenFile === undefined ? {} : { passwordFile: tokenFile }),
-    ...(caFile === undefined ? {} : { caFile }),
+    ...withoutUndefined({ passwordFile: tokenFile, caFile }),
   };
   const authorization = await authorizationOf(credentials, absolute);
   const dispatcher = await dispatcherFor(credentials, absolute);

@@ -12,6 +12,7 @@ import { retryPauseMs } from '../decide/retry.ts';
 import { readTls } from '../../engine/certificate-files.ts';
 import type { HostStatus } from '../contract/index.ts';
 import { readFacts, type HostFacts } from './host-facts.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface LinkDeps {
   /** Time between two full observations. */
@@ -93,7 +94,7 @@ export class HostLink {
           intervalMs: this.#deps.intervalMs,
           gatherMs: 20,
           retryMs,
-          ...(project === undefined ? {} : { project }),
+          ...withoutUndefined({ project }),
         },
         signal,
       );
@@ -178,7 +179,7 @@ export class HostLink {
   #setStatus(status: HostStatus['status'], message?: string): void {
     const { name, labels } = this.host;
     const isSame = this.#status.status === status && this.#status.message === message;
-    this.#status = { name, labels, status, ...(message === undefined ? {} : { message }), ...this.#facts };
+    this.#status = { name, labels, status, ...withoutUndefined({ message }), ...this.#facts };
     if (!isSame) this.#deps.onStatus(this.#status);
   }
 }
@@ -191,7 +192,7 @@ export async function connectTo(host: Host, parallelism: number): Promise<Client
   const options: ClientOptions = {
     connections: Math.max(4, parallelism),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
   };
   return createClient(address, options);
 }

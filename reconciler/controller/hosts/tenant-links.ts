@@ -8,6 +8,7 @@ import { withLimit } from '../../../server/lib/shared/deadline.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { Tenant } from '../tenancy/tenant.ts';
 import { connectTo, HostLink, type LinkDeps } from './host-link.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** The certificate gives the tenant more rights than it should, or fewer. */
 export class TenantCertificateError extends Error {
@@ -58,7 +59,7 @@ export class TenantLinks {
 const hostOf = (host: Host, { certificate, projects }: Tenant): Host => ({
   ...host,
   ...(certificate === undefined ? {} : { clientCert: certificate.cert, clientKey: certificate.key }),
-  ...(projects[0] === undefined ? {} : { project: projects[0] }),
+  ...withoutUndefined({ project: projects[0] }),
 });
 
 const connectionOf = ({ vars: _vars, labels: _labels, groups: _groups, ...connection }: Host): object => connection;

@@ -27,6 +27,7 @@ import { PageFiles } from './static-files.ts';
 import { Consoles } from './streams/console.ts';
 import { EventStream } from './streams/event-stream.ts';
 import type { ReceiveWebhook } from '../sources/webhooks/receive-webhooks.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ListenerDeps {
   readonly controller: Controller;
@@ -121,7 +122,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
         return () => {
           tokens.take(next);
           if (!isIssuerSame) {
-            issuer = issuerOf({ ...(auth === undefined ? {} : { auth }), console });
+            issuer = issuerOf({ ...withoutUndefined({ auth }), console });
             sessions.endIssued();
           }
           Object.assign(settings, { auth, anonymous, console, trustedProxies });

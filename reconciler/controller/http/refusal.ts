@@ -2,6 +2,7 @@
 import type { Problem } from '../../../server/api/problem.ts';
 import { ControllerError } from '../controller.ts';
 import type { Failure } from '../contract/index.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const refusalStatus = {
   'bad-request': 400,
@@ -39,7 +40,7 @@ export class Refusal extends Error {
 
   get body(): Failure {
     const problems = this.details.problems?.map(({ path, message }) => ({ path, message }));
-    return { error: { code: this.code, message: this.message, ...(problems === undefined ? {} : { problems }) } };
+    return { error: { code: this.code, message: this.message, ...withoutUndefined({ problems }) } };
   }
 }
 

@@ -22,6 +22,7 @@ import { Refusal, refusalStatus, type RefusalCode } from './refusal.ts';
 import type { Answer, Call, Handlers } from './route.ts';
 import type { HttpSettings } from './settings.ts';
 import type { ReceiveWebhook } from '../sources/webhooks/receive-webhooks.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface RouteDeps {
   readonly controller: Controller;
@@ -198,8 +199,7 @@ function shownSession({ auth, console }: HttpSettings, caller: ApiCaller, overvi
     return held.length === 0 ? [] : [{ set, rights: held }];
   });
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(role === undefined ? {} : { role }),
+    ...withoutUndefined({ name, role }),
     ...(session === undefined
       ? {}
       : { csrfToken: session.csrfToken, expiresAt: new Date(session.expiresAtMs).toISOString() }),

@@ -4,6 +4,7 @@ import type { Notice } from './notice.ts';
 import { asText } from '../../core/documents/json-values.ts';
 import { expandVariables } from '../../manifest/variables/variables.ts';
 import type { CommitStatusTarget, NoticeKind, Template } from './notify-schema.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const words: Readonly<Record<NoticeKind, string>> = {
   failed: 'failed',
@@ -95,7 +96,7 @@ export function webhookBody(notice: Notice): string {
     hosts: hosts.slice(0, 1000).map(plain),
     message: plain(notice.message),
     ...(revision === undefined ? {} : { revision: plain(revision) }),
-    ...(changes === undefined ? {} : { changes }),
+    ...withoutUndefined({ changes }),
     ...(objects === undefined
       ? {}
       : {
@@ -125,7 +126,7 @@ export function slackBody(notice: Notice, channel: string | undefined, template?
   const { title, lines } = shownOf(notice, template);
   const text = slackText(lines.join('\n'));
   return JSON.stringify({
-    ...(channel === undefined ? {} : { channel }),
+    ...withoutUndefined({ channel }),
     text: slackText(title),
     attachments: [{ color: colours[notice.kind], text, fallback: slackText(title), mrkdwn_in: [] }],
   });

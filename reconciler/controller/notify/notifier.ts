@@ -10,6 +10,7 @@ import type { Delivery, Notice, Notifier } from './notice.ts';
 import { noticeKinds, type NotificationEntry } from './notify-schema.ts';
 import { mailOf, outgoingOf, type Outgoing, type ReceiverContext } from './receivers.ts';
 import { sendMail, SmtpError, type Mail } from './smtp.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface NotifierOptions extends ReceiverContext {
   readonly entries: readonly NotificationEntry[];
@@ -213,7 +214,7 @@ function exchange(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
         method,
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         signal: limited,
-        ...(ca === undefined ? {} : { ca }),
+        ...withoutUndefined({ ca }),
       },
       (response) => {
         let text = '';

@@ -8,6 +8,7 @@ import { commitStatusCall, matrixBody, shownOf, slackBody, webhookBody } from '.
 import type { Notice } from './notice.ts';
 import type { EmailTarget, NotificationEntry } from './notify-schema.ts';
 import type { Mail } from './smtp.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Outgoing {
   readonly method: 'POST' | 'PUT';
@@ -53,7 +54,7 @@ export async function outgoingOf(
       headers,
       body,
       secrets: secretsOf(url, secret, webhook.urlFile),
-      ...(ca === undefined ? {} : { ca }),
+      ...withoutUndefined({ ca }),
     };
   }
   if (slack !== undefined) {

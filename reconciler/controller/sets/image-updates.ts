@@ -11,6 +11,7 @@ import { short } from '../decide/short-revision.ts';
 import { SourceError, type Source } from '../sources/source.ts';
 import { imageCommit } from '../decide/image-commit.ts';
 import type { LoadedRevision, LoadedSet } from './load-revision.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ImageUpdatesDeps {
   readonly config: SetConfig;
@@ -78,7 +79,7 @@ export class ImageUpdates {
       files: { [file]: pinsText(after) },
       message: imageCommit(config.name, images.message, before, changed),
       author: images.author,
-      ...(images.branch === undefined ? {} : { branch: images.branch }),
+      ...withoutUndefined({ branch: images.branch }),
     };
     const pushed = await source.push(change, signal);
     const names = changed.map(([key, fingerprint]) => `${key} ${fingerprint.slice(0, 12)}`).join(', ');

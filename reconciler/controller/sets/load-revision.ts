@@ -20,6 +20,7 @@ import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { DigestSeal } from '../decide/set-state.ts';
 import { tenantProblems } from '../tenancy/check-documents.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface LoadedSet {
   readonly loaded: Loaded;
@@ -88,10 +89,10 @@ async function loadFenced(
         ...sopsKeys,
         decrypted,
         vault: vault?.read ?? noVault,
-        ...(project === undefined ? {} : { into: project }),
+        ...withoutUndefined({ into: project }),
         stdin: JSON.stringify({ kind: 'project', ...project }),
         host: { facts: host, all: hosts, names, images },
-        ...(host.project === undefined ? {} : { project: host.project }),
+        ...withoutUndefined({ project: host.project }),
       },
       signal,
     );

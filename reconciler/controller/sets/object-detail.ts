@@ -10,6 +10,7 @@ import type { ObjectChange, ObjectDetail } from '../contract/index.ts';
 import type { ManagedSet } from './managed-set.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import { ofObject } from '../decide/suspensions.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const maxChanges = 50;
 
@@ -92,7 +93,7 @@ function historyOf(set: ManagedSet, host: string, address: string): ObjectChange
       action: 'update' as const,
       by: by ?? 'unknown',
       reason: `${pathsText(paths)}: ${action}`,
-      ...(message === undefined ? {} : { message }),
+      ...withoutUndefined({ message }),
     }));
   return [...set.changesOf(host, address), ...drift]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))

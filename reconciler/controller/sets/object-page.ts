@@ -2,6 +2,7 @@
 import { compareText } from '../../core/text/listing-order.ts';
 import type { ObjectPage, ObjectSummary } from '../contract/index.ts';
 import type { ObjectQuery } from '../controller.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 interface WithObjects {
   readonly name: string;
@@ -25,5 +26,5 @@ export function pageOf(
     .sort((one, other) => compareText(one.key, other.key));
   const page = left.slice(0, limit);
   const next = left.length > limit ? page.at(-1)?.key : undefined;
-  return { objects: page.map(({ object }) => object), total: all.length, ...(next === undefined ? {} : { next }) };
+  return { objects: page.map(({ object }) => object), total: all.length, ...withoutUndefined({ next }) };
 }

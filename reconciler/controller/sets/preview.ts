@@ -14,6 +14,7 @@ import type { ManagedSet } from './managed-set.ts';
 import type { LoadedSet } from './load-revision.ts';
 import { differenceOf } from './object-detail.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type HostPreview = Preview['hosts'][number];
 
@@ -62,7 +63,7 @@ async function previewOn(
       mode: 'apply' as const,
       images: loaded.pins,
       nowMs: Date.now(),
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
     };
     const observed = await observeAll(link.client, request, signal, project);
     const { plan } = planAround(request.documents, (exclude) =>
@@ -78,7 +79,7 @@ async function previewOn(
         kind: one.kind,
         name: one.name,
         action: one.action,
-        ...(one.power === undefined ? {} : { power: one.power }),
+        ...withoutUndefined({ power: one.power }),
         effect: one.effect,
         reasons: one.reasons.map(clean),
         ...(one.guard === undefined ? {} : { guard: clean(one.guard.message) }),

@@ -10,6 +10,7 @@ import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import { namesText } from '../../../server/api/text/names-text.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 
@@ -135,7 +136,7 @@ export class Rollouts {
       );
       for (const host of batch) {
         const own = loaded.get(host.name);
-        if (own !== undefined) host.give({ ...delivery, loaded: own, ...(run === undefined ? {} : { run }) });
+        if (own !== undefined) host.give({ ...delivery, loaded: own, ...withoutUndefined({ run }) });
       }
       given.push(...batch);
       const verdict = await this.#verdictOf(batch, given, delivery, overtaken);

@@ -7,6 +7,7 @@ import type { Tracer } from '../../../server/lib/shared/spans.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../contract/index.ts';
 import { RunTrace, type ComparisonTime } from '../traces/run-trace.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface RunStart {
   readonly kind: Operation['kind'];
@@ -65,13 +66,13 @@ export class Run {
       at: new Date(this.#atMs).toISOString(),
       ...(this.#endedMs === undefined ? {} : { endedAt: new Date(this.#endedMs).toISOString() }),
       revision,
-      ...(previousRevision === undefined ? {} : { previousRevision }),
+      ...withoutUndefined({ previousRevision }),
       by,
       reason,
       outcome: this.#outcome,
       hosts: [...this.#hosts.keys()],
       changes: { ...this.#changes },
-      ...(this.#message === undefined ? {} : { message: this.#message }),
+      ...withoutUndefined({ message: this.#message }),
     };
   }
 
@@ -88,7 +89,7 @@ export class Run {
       ...(this.#endedMs === undefined ? {} : { endedAt: new Date(this.#endedMs).toISOString() }),
       revision,
       by,
-      ...(this.#message === undefined ? {} : { message: this.#message }),
+      ...withoutUndefined({ message: this.#message }),
       hosts,
     };
   }

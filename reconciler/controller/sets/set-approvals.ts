@@ -10,6 +10,7 @@ import { short } from '../decide/short-revision.ts';
 import type { Asked } from './asked.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import type { StoredSet } from './stored-set.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface SetApprovalsDeps {
   readonly config: SetConfig;
@@ -66,7 +67,7 @@ export class SetApprovals {
       set: name,
       revision,
       steps: [...new Set(plans.flatMap((one) => one.steps.map(({ digest }) => digest)))],
-      ...(request.hosts === undefined ? {} : { hosts: request.hosts }),
+      ...withoutUndefined({ hosts: request.hosts }),
       by: who.name,
       reason: request.reason,
       at: new Date(now).toISOString(),

@@ -28,6 +28,7 @@ import { SetRevisions } from './set-revisions.ts';
 import { StoredSet } from './stored-set.ts';
 import { SetApprovals } from './set-approvals.ts';
 import type { Asked } from './asked.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface SetDeps {
   readonly config: SetConfig;
@@ -169,7 +170,7 @@ export class SetParts {
     const revision = start.revision ?? this.stored.wanted ?? '';
     const before = this.stored.before(revision);
     return this.records.runs.begin(
-      { ...start, revision, ...(before === undefined ? {} : { previousRevision: before }) },
+      { ...start, revision, ...withoutUndefined({ previousRevision: before }) },
       this.#deps.nowMs(),
     );
   }

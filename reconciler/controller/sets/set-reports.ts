@@ -4,6 +4,7 @@ import { short } from '../decide/short-revision.ts';
 import type { DriftRecord, ObjectSummary, SetStatus } from '../contract/index.ts';
 import type { Hub } from '../hub.ts';
 import { SetNotices, type SetNotice } from './set-notices.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const publishMs = 100;
 
@@ -20,7 +21,7 @@ export class SetReports {
   }
 
   log(level: 'info' | 'warn' | 'error', message: string, host?: string): void {
-    this.#hub.log(level, message, { set: this.#set, ...(host === undefined ? {} : { host }) });
+    this.#hub.log(level, message, { set: this.#set, ...withoutUndefined({ host }) });
   }
 
   refused(revision: string, problems: readonly string[]): void {

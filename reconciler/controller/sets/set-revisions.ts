@@ -12,6 +12,7 @@ import type { Run } from './run.ts';
 import type { DigestSeal, KnownRevision } from '../decide/set-state.ts';
 import type { StoredSet } from './stored-set.ts';
 import { watchVault } from './vault-watch.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface SetRevisionsDeps {
   readonly config: SetConfig;
@@ -190,7 +191,7 @@ export class SetRevisions {
     await this.#storeOrGoOn(this.#deps.stored.advance(next), start.by, signal);
     const { message } = next;
     this.#fromVault = loaded.fromVault ?? new Map();
-    this.#deps.rollouts.start(next.revision, loaded, { ...start, ...(message === undefined ? {} : { message }) });
+    this.#deps.rollouts.start(next.revision, loaded, { ...start, ...withoutUndefined({ message }) });
   }
 
   #refuse({ revision }: KnownRevision, problems: readonly string[]): void {

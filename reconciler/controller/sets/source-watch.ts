@@ -4,6 +4,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SourceStatus } from '../contract/index.ts';
 import type { Source, SourceRevision } from '../sources/source.ts';
 import { retryPauseMs } from '../decide/retry.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface SourceWatchDeps {
   readonly source: Pick<Source, 'name' | 'kind' | 'url' | 'check'>;
@@ -69,8 +70,7 @@ export class SourceWatch {
         kind,
         url,
         revision,
-        ...(message === undefined ? {} : { message }),
-        ...(who === undefined ? {} : { by: who }),
+        ...withoutUndefined({ message, by: who }),
         checkedAt: new Date(nowMs()).toISOString(),
         ...(verified === undefined ? {} : { verified: `${verified.by} ${verified.signer ?? verified.key}` }),
       };

@@ -1,6 +1,7 @@
 // The spans of a run: the run, each host in it, the comparison on that host. Steps, requests and the server's work are inside the
 // span of the host. If a comparison led to the run, the run begins with it.
 import { endingSpan, underSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface RunFacts {
   readonly id: string;
@@ -67,7 +68,7 @@ export class RunTrace {
     const span = this.#tracer.begin(`host ${host}`, {
       parent: this.#run.place,
       attributes: of(host),
-      ...(startMs === undefined ? {} : { startMs }),
+      ...withoutUndefined({ startMs }),
     });
     this.#hosts.set(host, span);
     return span;

@@ -28,6 +28,7 @@ import type {
 import { DriftBook } from '../sets/on-host/drift-book.ts';
 import { pageOf } from '../sets/object-page.ts';
 import { seenDetail, seenObjects, type HostView, type SeenObject } from './seen-objects.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Manifests {
   readonly documents: readonly Document[];
@@ -257,11 +258,9 @@ export class HostViewer implements Controller {
       source: '',
       mode: 'report',
       status,
-      ...(message === undefined ? {} : { message }),
+      ...withoutUndefined({ message }),
       problems: [...problems],
-      hosts: [
-        { host: host.name, status, ...(this.#problem === undefined ? {} : { error: this.#problem }), objects: counts },
-      ],
+      hosts: [{ host: host.name, status, ...withoutUndefined({ error: this.#problem }), objects: counts }],
       suspensions: [],
       dependsOn: [],
     };

@@ -14,6 +14,7 @@ import { plainName, scopedName } from '../../core/text/scoped-name.ts';
 import { objectsOf } from '../decide/object-status.ts';
 import type { ObjectDetail, ObjectSummary } from '../contract/index.ts';
 import { comparison } from '../sets/object-detail.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface HostView {
   readonly host: string;
@@ -73,10 +74,10 @@ function liveObjects({ host, observed, hasProblems }: HostView): readonly (reado
         address: addressOf(kind, name),
         kind,
         name: plain,
-        ...(project === undefined ? {} : { project }),
+        ...withoutUndefined({ project }),
         status: hasProblems === true ? 'unknown' : 'undeclared',
         dependsOn: [...new Set(used)].sort(compareText),
-        ...(message === undefined ? {} : { message }),
+        ...withoutUndefined({ message }),
       };
       return [[summary.address, { summary, live }]];
     });

@@ -16,6 +16,7 @@ import { ownedObjects } from '../decide/prune.ts';
 import { shownValue } from '../render/render-plan.ts';
 import { summarize } from '../plan/summary.ts';
 import { bareDocument } from '../documents/bare-document.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Adoption {
   /** Steps without edits: they only write records. Objects that the set owns already have none. */
@@ -80,7 +81,7 @@ function adoptingStep(
     whole: true,
     policy,
     takes: [],
-    ...(secrets === undefined ? {} : { secrets }),
+    ...withoutUndefined({ secrets }),
   };
   const hasTwins = change.kind === 'storage_volume' && memberOfVolume(observed, name) !== undefined;
   const member = hasTwins ? textOf((change.live as JsonObject | undefined)?.['location']) : undefined;
@@ -108,7 +109,7 @@ const recordStep = (
   address,
   kind,
   name,
-  ...(project === undefined ? {} : { project }),
+  ...withoutUndefined({ project }),
   needs: [],
   timeoutMs: 300_000,
   action: 'update',
@@ -126,7 +127,7 @@ export function planRelease(live: Observed, owner: SetOwner, wanted: ReadonlySet
     return {
       ...unchangedObject({ address, kind, name }),
       releases: record === undefined ? [] : pathsOf(record.keys).map(pathText),
-      ...(live === undefined ? {} : { live }),
+      ...withoutUndefined({ live }),
       isProtected: false,
       steps: [],
     };

@@ -11,6 +11,7 @@ import type { FieldShape } from '../kinds/kind.ts';
 import { isNote, ownedAt, type OwnerRecord, type Path } from '../ownership/owner-records.ts';
 import { compareText } from '../text/listing-order.ts';
 import type { Own } from './exported.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Undefined when the document omits the field. */
 export function exportedField(own: Own, field: string, shape: FieldShape): Json | undefined {
@@ -105,7 +106,7 @@ function exportDevices(own: Own, field: string): JsonObject | undefined {
     if (device === undefined) out[name] = null;
     else {
       const { type, ...others } = mapOf(exportMap(own, [field, name], mapOf(device)));
-      out[name] = { ...(type === undefined ? {} : { type }), ...others };
+      out[name] = { ...withoutUndefined({ type }), ...others };
     }
   }
   return Object.keys(out).length === 0 ? undefined : out;

@@ -22,6 +22,7 @@ import { exportFiles } from './export-files.ts';
 import { exportImage } from './export-image.ts';
 import { manageOf, remark, type ExportedObject, type Own } from './exported.ts';
 import { isRunning } from '../live/usage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ExportOptions {
   /** The set whose `manage:` is written, and whose keys are written even if they have default values; default `default`. */
@@ -85,7 +86,7 @@ function documentOf(own: Own, name: string, observed: Observed): ExportedObject 
   const { kind } = own;
   const several = kind === 'storage_volume' ? membersWith(observed, name) : [];
   const target = several.length === 0 ? undefined : textOf(own.live['location']);
-  const values: Record<string, Json> = { kind, ...namePart(own, name), ...(target === undefined ? {} : { target }) };
+  const values: Record<string, Json> = { kind, ...namePart(own, name), ...withoutUndefined({ target }) };
   for (const [field, shape] of Object.entries(coreKind(kind).fields)) {
     if (field === 'name' || shape === 'files') continue;
     const value = exportedField(own, field, shape);

@@ -3,6 +3,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { addressOf, type Address, type JsonObject } from '../documents/document.ts';
 import { defaultSet, type OwnerRecord, type Path } from '../ownership/owner-records.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface ExportedObject {
   readonly address: Address;
@@ -37,7 +38,7 @@ export function manageOf({ mine, set, live }: Own): JsonObject {
     ...(live['status_code'] === statusCodes.frozen ? { power: 'ignore' } : {}),
     ...(protect ? { protect } : {}),
     ...(onDelete === 'delete' ? {} : { on_delete: onDelete }),
-    ...(prune === undefined ? {} : { prune }),
+    ...withoutUndefined({ prune }),
   };
 }
 

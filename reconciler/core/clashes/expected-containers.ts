@@ -6,6 +6,7 @@ import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-v
 import type { Observed } from '../documents/observed.ts';
 import { allows } from '../diff/policy.ts';
 import { scopesOf, type Scopes } from '../live/project-scope.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type Devices = Readonly<Record<string, DeviceConfig>>;
 
@@ -112,7 +113,7 @@ class ExpectedProfiles {
     const key = this.#scopes.keyOf('profile', name, project);
     const live = this.#observed.profiles.get(key)?.object as JsonObject | undefined;
     const document = this.#declared.get(key);
-    return { profile: name, sure: sureDevices(live, document), ...(document === undefined ? {} : { document }) };
+    return { profile: name, sure: sureDevices(live, document), ...withoutUndefined({ document }) };
   }
 
   /** Undefined when the profile is neither declared nor on the server. */

@@ -10,6 +10,7 @@ import { projectWorld } from '../live/world-after-steps.ts';
 import { onMember } from '../live/volumes-of-one-name.ts';
 import { projectOfLive, referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Empty for a sound plan. Paths are step ids or addresses. */
 export function checkPlan(plan: Plan, observed: Observed): readonly Problem[] {
@@ -169,7 +170,7 @@ const documentOf = (step: Step): Document => ({
   kind: step.kind,
   name: step.name,
   address: step.address,
-  ...(step.project === undefined ? {} : { project: step.project }),
+  ...withoutUndefined({ project: step.project }),
   location: nowhere,
   values: step.action === 'create' || step.action === 'rebuild' ? step.body : {},
   manage: defaultManage,

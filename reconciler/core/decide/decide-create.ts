@@ -16,6 +16,7 @@ import { decideInside, withCommands, type Inside } from './decide-inside.ts';
 import type { Decision } from './decision.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export function decideCreate(document: Document, context: PlanContext): Decision {
   const owner = ownerOfNew(document, parseIgnore(document.manage.ignore), context.owner);
@@ -31,7 +32,7 @@ export function decideCreate(document: Document, context: PlanContext): Decision
       changes: [...createChanges(document), ...inside.changes],
       reasons: whyCreate(document),
       isProtected: document.manage.protect,
-      ...(guard === undefined ? {} : { guard }),
+      ...withoutUndefined({ guard }),
     },
     sketches:
       guard !== undefined
@@ -42,7 +43,7 @@ export function decideCreate(document: Document, context: PlanContext): Decision
               body: bodyForMembers(document, createBody(document), context.observed),
               ...targetOf(document, undefined, context.observed),
               ...creationFacts(document),
-              ...(owner === undefined ? {} : { owner }),
+              ...withoutUndefined({ owner }),
             },
             ...afterCreation(document, inside, starts),
           ],

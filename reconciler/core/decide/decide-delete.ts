@@ -22,6 +22,7 @@ import { isRootDisk } from '../settings/setting-effects.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
 import { guardDelete as guardAway, isUnreadObject, unreadGuard } from '../live/away-members.ts';
 import { isRunning } from '../live/usage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Deletion {
   readonly change: Omit<ResourceChange, 'steps'>;
@@ -91,7 +92,7 @@ function deleteWhole(object: Document, live: Live<object>, left: readonly string
   const guard = guardDelete(object, live, left);
   const runs = object.kind === 'container' && isRunning(live.object as Container);
   return {
-    change: { ...describe(object, live), action: 'delete', reasons: [], ...(guard === undefined ? {} : { guard }) },
+    change: { ...describe(object, live), action: 'delete', reasons: [], ...withoutUndefined({ guard }) },
     sketches: guard === undefined ? [...(runs ? [kill] : []), deleting(live.etag)] : [],
   };
 }
@@ -153,9 +154,7 @@ function letGo(
   const release: OwnerRelease = { set: owner.set, release: true };
   return {
     change: { ...describe(object, live), action: 'no-op', releases: pathsOf(record.keys).map(pathText), reasons },
-    sketches: [
-      { action: 'update', edits: [], owner: release, ...(live.etag === undefined ? {} : { etag: live.etag }) },
-    ],
+    sketches: [{ action: 'update', edits: [], owner: release, ...withoutUndefined({ etag: live.etag }) }],
   };
 }
 
@@ -182,7 +181,7 @@ function edited(
     change: { ...describe(object, live), action: 'update', changes: edits, reasons },
     sketches: [
       ...removalOf(edits),
-      { action: 'update', edits: fieldsOf(edits), ...(owner === undefined ? {} : { owner }), ...etag },
+      { action: 'update', edits: fieldsOf(edits), ...withoutUndefined({ owner }), ...etag },
     ],
   };
 }

@@ -23,6 +23,7 @@ import { ownedAt, type KeyHash, type OwnerRecord } from '../ownership/owner-reco
 import type { FileWrite, SetOwner, WaitStep } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
 import type { Sketch } from '../plan/step-drafts.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** State of the container after the plan. */
 export interface Situation {
@@ -105,7 +106,7 @@ function fileSketches(
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, entry]): FileWrite => {
       const content = document.contents?.[path];
-      return { path, entry, ...(content === undefined ? {} : { content }) };
+      return { path, entry, ...withoutUndefined({ content }) };
     });
   const devices = willRun && writes.length > 0 ? (unmounted?.() ?? {}) : {};
   const waits = ({ path }: FileWrite): boolean => mountOf(path, devices) !== undefined;

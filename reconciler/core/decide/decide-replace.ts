@@ -19,6 +19,7 @@ import { fieldsOf, type Inside } from './decide-inside.ts';
 import { isProtected, type Decision } from './decision.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** An existing object with its differences from the document. */
 interface Existing {
@@ -109,7 +110,7 @@ function decisionOf(
       releases: ownership.releases,
       live: live.object,
       isProtected: isProtected(document, live),
-      ...(guard === undefined ? {} : { guard }),
+      ...withoutUndefined({ guard }),
     },
     sketches: guard === undefined ? sketches : [],
   };

@@ -20,6 +20,7 @@ import { isProtected, type Decision } from './decision.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
 import { namesText } from '../../../server/api/text/names-text.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** An object that stays, and what is decided about it so far. */
 export interface StayingObject {
@@ -58,7 +59,7 @@ export function decideUpdate(object: StayingObject, context: PlanContext): Decis
     change: {
       ...unchangedObject(document),
       action: edits.length === 0 ? 'no-op' : 'update',
-      ...(power.action === undefined ? {} : { power: power.action }),
+      ...withoutUndefined({ power: power.action }),
       changes: power.isRunning ? edits : calmed(edits, document),
       effect: document.kind === 'container' ? power.effect : worstEffect(affects.map((item) => item.effect)),
       reasons: inside.reasons.length === 0 ? power.reasons : [...power.reasons, ...inside.reasons],
@@ -69,7 +70,7 @@ export function decideUpdate(object: StayingObject, context: PlanContext): Decis
       affects,
       live: live.object,
       isProtected: isProtected(document, live),
-      ...(guard === undefined ? {} : { guard }),
+      ...withoutUndefined({ guard }),
     },
     sketches: guard === undefined ? sketches : [],
   };
@@ -85,7 +86,7 @@ function writeFields(
   const isNoted = owner !== undefined && fields.length < diff.changes.length;
   if (fields.length === 0 && !isNew && !isNoted) return [];
   const record = owner === undefined ? {} : { owner: document.kind === 'container' ? { ...owner, ran } : owner };
-  return [{ action: 'update', edits: fields, ...record, ...(live.etag === undefined ? {} : { etag: live.etag }) }];
+  return [{ action: 'update', edits: fields, ...record, ...withoutUndefined({ etag: live.etag }) }];
 }
 
 /** A running container stops before it moves; other restarts come after their changes. */
@@ -111,7 +112,7 @@ function insideOfExisting(
   const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
   return decideInside(document, {
     live: live.object as JsonObject,
-    ...(ran === undefined ? {} : { ran }),
+    ...withoutUndefined({ ran }),
     owner,
     changes: diff.changes,
     starts: (power.action === 'start' && !power.isRunning) || power.action === 'restart',

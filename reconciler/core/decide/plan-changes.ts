@@ -29,6 +29,7 @@ import { summarize } from '../plan/summary.ts';
 import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
 import { chooseVolumes, onMembers } from '../live/volumes-of-one-name.ts';
 import { type Edges, reachable, reverseEdges, unknownAddresses, without } from '../graph/targets.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export function planChanges(input: PlanInput): Plan {
   const options = input.options ?? {};
@@ -141,7 +142,7 @@ export function finishPlan(
   changes.sort(compareObjects);
   const guards = [...new Set(changes.flatMap((change) => change.guard ?? []))];
   const { set, place } = owner ?? {};
-  const of = { ...(set === undefined ? {} : { set }), ...(place === undefined ? {} : { place: place.here }) };
+  const of = { ...withoutUndefined({ set }), ...(place === undefined ? {} : { place: place.here }) };
   return { mode, ...of, changes, orphans, steps, guards, diagnostics, summary: summarize(changes) };
 }
 

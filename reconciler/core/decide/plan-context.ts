@@ -11,6 +11,7 @@ import type { Change } from '../documents/change.ts';
 import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import type { SetState } from '../ownership/set-state.ts';
 import { findUsage, isRunning, type Usage } from '../live/usage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export class PlanContext {
   readonly observed: Observed;
@@ -130,8 +131,7 @@ export class PlanContext {
       isMap(device) ? { ...mapOf(now[name]), ...device } : device,
     ]);
     const devices = { ...now, ...Object.fromEntries(written) };
-    return expandContainer({ profiles, devices, ...(project === undefined ? {} : { project }) }, this.profileAfter)
-      .devices;
+    return expandContainer({ profiles, devices, ...withoutUndefined({ project }) }, this.profileAfter).devices;
   }
 
   /** Containers that an edit of this profile, network or pool reaches, with the effect of the edit alone; undefined: it reaches none. */

@@ -20,6 +20,7 @@ import { behind, deletionOrder, WaveBarrier } from '../graph/waves.ts';
 import { DataHold, holdsData, type PlanSoFar } from './data-hold.ts';
 import { beforeRefused, behindRefused, isRefused, type RefusedChange } from './held-waves.ts';
 import { UsesLeft } from './uses-left.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface PrunePart {
   readonly changes: readonly ResourceChange[];
@@ -84,8 +85,7 @@ export function ownedObjects(
           ? undefined
           : recordsOf(document, live.object, context.observed).get(owner.set);
       const project = live === undefined ? undefined : projectOfLive(context.observed, live.object);
-      if (record !== undefined)
-        found.push({ ...orphanOf(kind, name, record), ...(project === undefined ? {} : { project }) });
+      if (record !== undefined) found.push({ ...orphanOf(kind, name, record), ...withoutUndefined({ project }) });
     }
   }
   return found;
@@ -104,8 +104,7 @@ function orphanOf(kind: KindName, name: string, record: OwnerRecord | undefined)
     manage: {
       ...defaultManage,
       ...policy,
-      ...(prune === undefined ? {} : { prune }),
-      ...(wave === undefined ? {} : { wave }),
+      ...withoutUndefined({ prune, wave }),
     },
   };
 }

@@ -28,6 +28,7 @@ import type { Guard, SetOwner } from '../plan/plan.ts';
 import type { CoreKind } from '../kinds/kind.ts';
 import { isMap } from '../documents/json-values.ts';
 import { namesText } from '../../../server/api/text/names-text.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Images are used, and recorded, under their fingerprint. */
 export const usageAddress = (document: Document): Address =>
@@ -70,7 +71,7 @@ export function ownershipBefore(
   const others = isAlone ? noRecords : new Map([...records].filter(([set]) => set !== owner.set));
   const keepsDropped = document.manage.mode === 'add';
   const declared = secretsToRecord(document);
-  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped, ...declared };
+  return { ...withoutUndefined({ last }), others, hash: owner.hash, isExact, keepsDropped, ...declared };
 }
 
 export interface OwnershipDecision {
@@ -144,7 +145,7 @@ export function ownershipAfter(
     ...placeToWrite(last, owner.place),
     takes: diff.conflicts,
     ...ownFiles(document),
-    ...(before.secrets === undefined ? {} : { secrets: before.secrets }),
+    ...withoutUndefined({ secrets: before.secrets }),
   };
   if (last !== undefined && isSameOwnership(last, write) && !isTakenFrom(last.place, owner.place)) {
     return { owner: write, isNew: false, claims: noStrings, releases: noStrings };

@@ -16,6 +16,7 @@ import {
 } from '../ownership/owner-records.ts';
 import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import { isSecret, type DeclaredSecrets } from '../documents/secret.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Conflict {
   readonly set: string;
@@ -87,8 +88,7 @@ export function add(walk: Walk, segments: Path, before: Json | undefined, after:
     after,
     effect,
     secret: isSecretEdit(walk, segments, before, after),
-    ...(origin === undefined ? {} : { origin }),
-    ...(inside === undefined ? {} : { inside }),
+    ...withoutUndefined({ origin, inside }),
   };
   if (rule !== undefined) {
     walk.ignored.push({ ...change, rule });

@@ -18,6 +18,7 @@ import { hashOf, pathsOf, type Path } from '../ownership/owner-records.ts';
 import type { Plan, ResourceChange, SetOwner } from '../plan/plan.ts';
 import type { LifecycleChange } from './lifecycle-changes.ts';
 import { isSecret } from '../documents/secret.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** outside: another user changed it since the last apply. manifest: the document changed. unknown: never applied, or not recorded. */
 export type DriftCause = 'outside' | 'manifest' | 'unknown';
@@ -83,7 +84,7 @@ export function findDrift({ plan, observed, owner, ignore = [], seen }: DriftInp
       return rule === undefined;
     });
     const last = seen?.get(object.address);
-    return differences.length === 0 ? [] : [{ ...object, differences, ...(last === undefined ? {} : { seen: last }) }];
+    return differences.length === 0 ? [] : [{ ...object, differences, ...withoutUndefined({ seen: last }) }];
   });
   const checked = plan.changes.length + plan.orphans.length;
   return { set: owner.set, objects, undeclared: plan.orphans, ignored, checked };

@@ -3,6 +3,7 @@ import { addressOf, addressParts, type Address, type Json, type JsonObject } fro
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 import { addressOfUrl } from '../live/object-urls.ts';
 import { printable } from '../text/terminal-text.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface LifecycleChange {
   readonly address: Address;
@@ -84,5 +85,5 @@ export const describeSeen = ({ action, by, at }: LifecycleChange): string =>
 export const seenJson = ({ action, by, at }: LifecycleChange): JsonObject => ({
   action,
   at,
-  ...(by === undefined ? {} : { by }),
+  ...withoutUndefined({ by }),
 });

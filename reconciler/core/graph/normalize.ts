@@ -6,6 +6,7 @@ import { coreKind } from '../kinds/index.ts';
 import { isMap, textOf } from '../documents/json-values.ts';
 import { compareObjects, compareText } from '../text/listing-order.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface NormalizeResult {
   /** Sorted by kind and name; one per address. */
@@ -140,11 +141,11 @@ function aliasesOf(document: Document): readonly Document[] {
         kind: 'image_alias',
         name,
         address: addressOf('image_alias', name),
-        ...(document.project === undefined ? {} : { project: document.project }),
+        ...withoutUndefined({ project: document.project }),
         location: document.location,
         values: {
           target: document.files?.fingerprint ?? document.fingerprint ?? plainName(document.name, document.project),
-          ...(description === undefined ? {} : { description }),
+          ...withoutUndefined({ description }),
         },
         manage: { ...defaultManage, protect: document.manage.protect, timeoutMs: document.manage.timeoutMs },
       },

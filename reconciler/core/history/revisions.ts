@@ -5,6 +5,7 @@ import { isMap, mapOf, textOf, textsOf } from '../documents/json-values.ts';
 import { notePrefix } from '../ownership/owner-records.ts';
 import { historyKey, historyPrefix } from '../ownership/set-state.ts';
 import type { Plan } from '../plan/plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** `partial`: guards refused parts of the plan, and the rest was applied. */
 export type RevisionOutcome = 'running' | 'done' | 'failed' | 'interrupted' | 'partial';
@@ -133,17 +134,17 @@ const revisionText = (one: Revision): JsonObject => ({
   who: one.who,
   mode: one.mode,
   outcome: one.outcome,
-  ...(one.message === undefined ? {} : { message: one.message }),
-  ...(one.commit === undefined ? {} : { commit: one.commit }),
-  ...(one.place === undefined ? {} : { from: one.place }),
-  ...(one.rollout === undefined ? {} : { rollout: one.rollout }),
-  ...(one.rollbackOf === undefined ? {} : { of: one.rollbackOf }),
+  ...withoutUndefined({
+    message: one.message,
+    commit: one.commit,
+    from: one.place,
+    rollout: one.rollout,
+    of: one.rollbackOf,
+  }),
   ...(one.isPartial === true ? { partial: true } : {}),
   counts: [one.counts.add, one.counts.change, one.counts.destroy],
   changes: one.changes,
-  ...(one.refused === undefined ? {} : { refused: one.refused }),
-  ...(one.failed === undefined ? {} : { failed: one.failed }),
-  ...(one.documents === undefined ? {} : { documents: one.documents }),
+  ...withoutUndefined({ refused: one.refused, failed: one.failed, documents: one.documents }),
   ...(Object.keys(one.images).length === 0 ? {} : { images: one.images }),
 });
 

@@ -10,6 +10,7 @@ import type { Plan, PlanOptions, ResourceChange, Step } from '../plan/plan.ts';
 import { renderPlan } from '../render/render-plan.ts';
 import { hidden, isSecret, redact, type DeclaredSecrets } from '../documents/secret.ts';
 import { isChange, summarize } from '../plan/summary.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const savedPlanFormat = 'gantry-plan';
 
@@ -70,7 +71,7 @@ export function savePlan(plan: Plan, parts: SavedParts): SavedPlan {
     hash: hashOf(JSON.stringify(cut)),
     changes: plan.changes.filter(isChange).map((change) => {
       const etag = etags.get(change.address);
-      return { address: change.address, shape: shapeOf(change), ...(etag === undefined ? {} : { etag }) };
+      return { address: change.address, shape: shapeOf(change), ...withoutUndefined({ etag }) };
     }),
     text: renderPlan(plan, { color: false }),
     plan: planJson(known),

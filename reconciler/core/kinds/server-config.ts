@@ -3,6 +3,7 @@ import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
 import { defineKind, type Reference } from './kind.ts';
 import { asText, mapOf, presentTexts } from '../documents/json-values.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const serverConfig = defineKind('server_config', {
   fields: { config: 'map' },
@@ -11,7 +12,7 @@ export const serverConfig = defineKind('server_config', {
     const { config } = server;
     if (name !== 'server' || config === undefined) return undefined;
     const shown = server.isDeaf === true ? withoutAddress(config) : config;
-    return { object: { name, config: shown }, ...(server.etag === undefined ? {} : { etag: server.etag }) };
+    return { object: { name, config: shown }, ...withoutUndefined({ etag: server.etag }) };
   },
   liveNames: () => ['server'],
   references: ({ values }) =>

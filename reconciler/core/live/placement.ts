@@ -8,6 +8,7 @@ import { isIgnored, parseIgnore } from '../ownership/ignored-paths.ts';
 import type { Guard } from '../plan/plan.ts';
 import { isPlaced } from '../settings/cluster-members.ts';
 import { isRunning } from './usage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Placement {
   /** The object is on another member than its document says. */
@@ -47,7 +48,7 @@ export function placementOf(document: Document, live: JsonObject, observed: Obse
     effect: document.kind === 'container' ? 'restart' : 'recreate',
     secret: false,
   };
-  return { move, ...(guard === undefined ? {} : { guard }), ...evacuated };
+  return { move, ...withoutUndefined({ guard }), ...evacuated };
 }
 
 export const isMove = ({ path, segments }: Change): boolean => path === 'target' && segments[0] === 'location';

@@ -8,6 +8,7 @@ import { poolOfVolume } from '../kinds/storage-volume.ts';
 import { tableOf, type Live, type Observed } from '../documents/observed.ts';
 import type { Step } from '../plan/plan.ts';
 import { scopesOf } from './project-scope.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type Tables = Readonly<Record<ListedKind, Map<string, Live<object>>>>;
 
@@ -20,7 +21,7 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
     if (step.action === 'delete') table.delete(step.name);
     else if (step.action === 'create' || step.action === 'rebuild')
       table.set(step.name, {
-        object: { ...blank(step), ...step.body, ...(step.project === undefined ? {} : { project: step.project }) },
+        object: { ...blank(step), ...step.body, ...withoutUndefined({ project: step.project }) },
       });
     else if (step.action === 'update') {
       const live = table.get(step.name)?.object;

@@ -3,6 +3,7 @@ import type { Change } from '../documents/change.ts';
 import type { IgnoreRule, JsonObject } from '../documents/document.ts';
 import { paints, printable, type Color } from '../text/terminal-text.ts';
 import { starPattern } from '../text/star-pattern.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface IgnorePattern {
   readonly rule: IgnoreRule;
@@ -61,6 +62,5 @@ export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly 
 /** For reports in JSON. */
 export const ruleJson = ({ path, until, reason }: IgnoreRule): JsonObject => ({
   rule: path,
-  ...(until === undefined ? {} : { until }),
-  ...(reason === undefined ? {} : { reason }),
+  ...withoutUndefined({ until, reason }),
 });

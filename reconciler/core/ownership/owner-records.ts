@@ -12,6 +12,7 @@ import { compareText } from '../text/listing-order.ts';
 import { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 import { isTakenFrom, type SetPlace } from './place.ts';
 import { isSameOrder, isSamePolicy, policyJson, readPolicy } from './recorded-policy.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 export { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 
 /** A short keyed hash (HMAC) of a text. The key belongs to the set and is stored on the server. */
@@ -85,7 +86,7 @@ export function renderRecord({ keys, whole, policy, place, ran = {}, secrets = [
     k: keys,
     ...(whole ? { w: 1 } : {}),
     ...policyJson(policy),
-    ...(place === undefined ? {} : { f: place }),
+    ...withoutUndefined({ f: place }),
     ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
     ...(secrets.length === 0 ? {} : { s: secrets }),
   });
@@ -239,8 +240,7 @@ export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash,
     keys,
     whole: write.whole,
     policy: write.policy,
-    ...(place === undefined ? {} : { place }),
-    ...(ran === undefined ? {} : { ran }),
+    ...withoutUndefined({ place, ran }),
     ...(secrets.length === 0 ? {} : { secrets }),
   };
 }

@@ -2,6 +2,7 @@
 import type { Address, JsonObject, Manage } from '../documents/document.ts';
 import { textsOf } from '../documents/json-values.ts';
 import type { RecordedPolicy } from '../documents/ownership-records.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const policyOf = ({ protect, onDelete, prune, dependsOn, wave }: Manage): RecordedPolicy => ({
   protect,
@@ -15,9 +16,9 @@ export const policyOf = ({ protect, onDelete, prune, dependsOn, wave }: Manage):
 export const policyJson = ({ protect, onDelete, prune, dependsOn, wave }: RecordedPolicy): JsonObject => ({
   ...(protect ? { p: 1 } : {}),
   ...(onDelete === 'orphan' ? { d: 'orphan' } : {}),
-  ...(prune === undefined ? {} : { r: prune }),
+  ...withoutUndefined({ r: prune }),
   ...(dependsOn.length === 0 ? {} : { a: dependsOn }),
-  ...(wave === undefined ? {} : { n: wave }),
+  ...withoutUndefined({ n: wave }),
 });
 
 export const readPolicy = ({ p, d, r, a, n }: JsonObject): RecordedPolicy => ({

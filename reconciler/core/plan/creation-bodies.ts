@@ -8,6 +8,7 @@ import { poolOfVolume, volumeWithin } from '../kinds/storage-volume.ts';
 import type { CreateStep } from './plan.ts';
 import { plainName } from '../text/scoped-name.ts';
 import { mapOf, presentDevices, presentTexts } from '../documents/json-values.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Members that are sent at creation only. */
 const creationFields = ['source', 'instance_type', 'certificate'];
@@ -62,7 +63,7 @@ export function creationFacts({ manage, kind, values, files }: Document): Pick<C
   const isCopy = kind === 'container' && mapOf(values['source'])['type'] === 'copy';
   const isDescribed = kind === 'image' && values['properties'] !== undefined;
   return {
-    ...(files === undefined ? {} : { upload: files }),
+    ...withoutUndefined({ upload: files }),
     ...(manage.mode === 'exact' && (isCopy || isDescribed) ? { isExact: true } : {}),
   };
 }

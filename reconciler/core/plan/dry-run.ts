@@ -10,6 +10,7 @@ import type { Observed } from '../documents/observed.ts';
 import { paints, printable, type Paint, type Paints, type Color } from '../text/terminal-text.ts';
 import { applyEdits } from './apply-edits.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** `untried`: only the real server can check the step, which is assumed to succeed. `unreached`: a step before it is refused. */
 export type Verdict = 'accepted' | 'refused' | 'unreached' | 'untried';
@@ -136,7 +137,7 @@ export function refusalsOf({ trials }: DryRun): readonly Diagnostic[] {
         address,
         path,
         message: `${head}: ${path === '' ? '' : `${path} `}${message}`,
-        ...(remedy === undefined ? {} : { remedy }),
+        ...withoutUndefined({ remedy }),
       }));
     });
 }
@@ -194,8 +195,7 @@ export function trialJson({ stepId, address, action, verdict, why, code, details
     address,
     action,
     verdict,
-    ...(why === undefined ? {} : { why }),
-    ...(code === undefined ? {} : { code }),
+    ...withoutUndefined({ why, code }),
     ...(details.length === 0 ? {} : { details: details.map(({ path, message }) => ({ path, message })) }),
   };
 }

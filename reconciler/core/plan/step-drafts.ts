@@ -13,6 +13,7 @@ import type {
   UpdateStep,
   WaitStep,
 } from './plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type StepFacts<T extends Step> = Omit<T, 'id' | 'address' | 'kind' | 'name' | 'needs' | 'timeoutMs'>;
 type RebuildSketch = Omit<StepFacts<RebuildStep>, 'afterwards' | 'graceMs'> & {
@@ -42,7 +43,7 @@ export const waits = (document: Document): readonly Sketch[] =>
 
 export const deleting = (etag: string | undefined): Sketch => ({
   action: 'delete',
-  ...(etag === undefined ? {} : { etag }),
+  ...withoutUndefined({ etag }),
 });
 
 /** Turns sketches into steps: each needs the one before it, the first one needs `needs`. */

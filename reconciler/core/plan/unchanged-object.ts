@@ -1,6 +1,7 @@
 // The change of an object that stays as it is; decisions overwrite the members that they set.
 import type { Document } from '../documents/document.ts';
 import type { AffectedObject, ResourceChange } from './plan.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const noStrings: readonly string[] = [];
 const noAffected: readonly AffectedObject[] = [];
@@ -22,5 +23,5 @@ export const unchangedObject = ({
   claims: noStrings,
   releases: noStrings,
   affects: noAffected,
-  ...(secrets === undefined ? {} : { secrets }),
+  ...withoutUndefined({ secrets }),
 });

@@ -8,6 +8,7 @@ import { ruleJson } from '../ownership/ignored-paths.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Plan, ResourceChange } from '../plan/plan.ts';
 import { redact, sensitiveMarks } from '../documents/secret.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export const planFormatVersion = '1.2';
 
@@ -68,13 +69,13 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
     action_reason: change.reasons.join('; '),
     effect: change.isRebuilt === true ? 'rebuild' : change.effect,
     power: change.power ?? '',
-    ...(change.wave === undefined ? {} : { wave: change.wave }),
+    ...withoutUndefined({ wave: change.wave }),
     paths: change.changes.map((edit) => ({
       path: edit.path,
       effect: edit.effect,
       sensitive: edit.secret,
       origin: edit.origin ?? '',
-      ...(edit.inside === undefined ? {} : { inside: edit.inside }),
+      ...withoutUndefined({ inside: edit.inside }),
     })),
     unmanaged: change.unmanaged,
     claims: change.claims,

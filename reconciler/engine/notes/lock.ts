@@ -4,6 +4,7 @@ import { hostname, userInfo } from 'node:os';
 import { readBootId, readProcess } from '../../../server/lib/shared/processes.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import type { NotesConfig } from './notes.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface Lock {
   readonly id: string;
@@ -49,7 +50,7 @@ export function newLock(id: string, nowMs: number, ttlMs: number, reason?: strin
     expires: new Date(nowMs + ttlMs).toISOString(),
     beat: 0,
     ttlMs,
-    ...(reason === undefined ? {} : { reason }),
+    ...withoutUndefined({ reason }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Client } from '../../../server/client/client.ts';
 import { notesDescription, notesProfile } from '../../core/kinds/notes-profile.ts';
 import { isNote, withoutGoneSets } from '../../core/ownership/project-notes.ts';
 import { OvertakenWriteError, type Notes, type Patch, type ReadNotes } from './notes.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type ProfileClient = Pick<Client, 'get' | 'create' | 'put' | 'delete'>;
 
@@ -28,7 +29,7 @@ export class ProjectNotes implements Notes {
   async read(signal: AbortSignal): Promise<ReadNotes & { readonly object?: object }> {
     try {
       const { metadata, etag } = await this.#client.get('profile', notesProfile, signal);
-      return { config: metadata.config, object: metadata, ...(etag === undefined ? {} : { etag }) };
+      return { config: metadata.config, object: metadata, ...withoutUndefined({ etag }) };
     } catch (error) {
       if (isNotFound(error)) return { config: {} };
       throw error;

@@ -2,6 +2,7 @@
 import type { Server } from '../../../server/api/server/server.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Notes, Patch, ReadNotes } from './notes.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type ServerReader = Pick<Client, 'server' | 'patchServer'>;
 
@@ -16,7 +17,7 @@ export class ServerNotes implements Notes {
   async read(signal: AbortSignal): Promise<ReadNotes & { readonly isHidden: boolean }> {
     const { metadata, etag } = await this.#client.server(signal);
     const config: Server['config'] | null | undefined = metadata.config;
-    return { config: config ?? {}, isHidden: (config ?? null) === null, ...(etag === undefined ? {} : { etag }) };
+    return { config: config ?? {}, isHidden: (config ?? null) === null, ...withoutUndefined({ etag }) };
   }
 
   async write(patch: Patch, { etag }: ReadNotes, signal: AbortSignal): Promise<void> {

@@ -15,6 +15,7 @@ import { scopedName } from '../../core/text/scoped-name.ts';
 import { notesProfile } from '../../core/kinds/notes-profile.ts';
 import { joinedStates } from '../../core/ownership/project-notes.ts';
 import { readSetStates } from '../../core/ownership/set-state.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** The read-only part of the client. */
 export interface ObservedClient extends Pick<Client, 'list' | 'server' | 'get' | 'members'> {
@@ -131,8 +132,7 @@ async function ofMembers(
 function factsOf({ status, groups, architecture }: Partial<ClusterMember>): ObservedMember {
   return {
     status: status === undefined || status === 'Unknown' ? 'Offline' : status,
-    ...(groups === undefined ? {} : { groups }),
-    ...(architecture === undefined ? {} : { architecture }),
+    ...withoutUndefined({ groups, architecture }),
   };
 }
 
@@ -177,12 +177,10 @@ export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 's
   return {
     server: {
       extensions: metadata.api_extensions,
-      ...(config === undefined ? {} : { config }),
-      ...(etag === undefined ? {} : { etag }),
+      ...withoutUndefined({ config, etag }),
       ...(isDeaf(metadata) ? { isDeaf: true } : {}),
       ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : { isGantry: true }),
-      ...(architectures === undefined ? {} : { architectures }),
-      ...(drivers === undefined ? {} : { poolDrivers: drivers }),
+      ...withoutUndefined({ architectures, poolDrivers: drivers }),
     },
     sets: readSetStates(config ?? {}),
   };

@@ -11,6 +11,7 @@ import type { Plan } from '../../core/plan/plan.ts';
 import { notesIn } from '../../core/ownership/project-notes.ts';
 import { runnableArchitectures } from '../../core/live/architectures.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** `http` is used only for GET. */
 export interface ContentsClient extends Pick<Client, 'server' | 'http'> {
@@ -68,7 +69,7 @@ async function readHost(client: ContentsClient, observed: Observed, signal: Abor
   const architectures = runnableArchitectures(observed);
   return {
     poolDrivers: poolDriversOf(metadata),
-    ...(architectures === undefined ? {} : { architectures }),
+    ...withoutUndefined({ architectures }),
     ...(cpu === undefined ? {} : { cpus: cpu.total }),
     ...(memory === undefined ? {} : { memoryBytes: memory.total }),
   };

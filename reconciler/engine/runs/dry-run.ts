@@ -5,6 +5,7 @@ import type { Plan, Step } from '../../core/plan/plan.ts';
 import { execute, type ExecuteDeps } from '../execute.ts';
 import type { EngineEvent } from '../steps/events.ts';
 import type { RunResult } from '../run-result.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type DryRunDeps = Omit<ExecuteDeps, 'emit' | 'journal'> & {
   readonly observed: Pick<Observed, 'projects' | 'base'>;
@@ -42,8 +43,8 @@ function trialOf(event: EngineEvent): Trial | undefined {
   const step = of(event.step);
   if (event.type === 'apply_skipped') return { ...step, verdict: 'unreached', why: event.because };
   if (event.type === 'apply_complete')
-    return { ...step, verdict: 'accepted', ...(event.note === undefined ? {} : { why: event.note }) };
+    return { ...step, verdict: 'accepted', ...withoutUndefined({ why: event.note }) };
   if (event.type !== 'apply_errored') return undefined;
   const { why, code, remedy, details } = event.failure;
-  return { ...step, verdict: 'refused', why, code, remedy, ...(details === undefined ? {} : { details }) };
+  return { ...step, verdict: 'refused', why, code, remedy, ...withoutUndefined({ details }) };
 }

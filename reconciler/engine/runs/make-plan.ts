@@ -8,6 +8,7 @@ import type { Plan, PlanInput, PlanOptions } from '../../core/plan/plan.ts';
 import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
 import type { SetPlace } from '../../core/ownership/place.ts';
 import { ownerOf, type FoundSet } from './found-set.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface PlanRequest {
   readonly documents: readonly Document[];
@@ -28,7 +29,7 @@ export interface MadePlan {
 }
 
 export function makePlan(observed: Observed, { documents, set, options, mode, images, place }: PlanRequest): MadePlan {
-  const owner = { ...ownerOf(set, observed), ...(place === undefined ? {} : { place }) };
+  const owner = { ...ownerOf(set, observed), ...withoutUndefined({ place }) };
   const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan = mode === 'apply' ? planChanges(input) : planDestroy(input);
   return { plan, observed, owner, images };

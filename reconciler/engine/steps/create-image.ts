@@ -5,6 +5,7 @@ import type { CreateStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type Note, type StepContext } from './context.ts';
 import { keepOnlyProperties } from './remove-undeclared.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export async function createImage(
   context: StepContext,
@@ -24,7 +25,7 @@ export async function createImage(
             files: files.parts,
             fingerprint: step.name,
             ...(typeof step.body['public'] === 'boolean' ? { public: step.body['public'] } : {}),
-            ...(properties === undefined ? {} : { properties }),
+            ...withoutUndefined({ properties }),
             onProgress: (sent, total) => reportUpload(context, sent, total),
           },
           signal,

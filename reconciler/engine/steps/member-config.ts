@@ -9,6 +9,7 @@ import type { UpdateStep } from '../../core/plan/plan.ts';
 import { sendAndWait, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 import { pauseIfOvertaken, refuseStale, staleIfGone } from './overtaken.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /**
  * `member_overrides` of the body names every member. gantryd takes the whole document; LXD gets a request for each member and then one
@@ -104,7 +105,7 @@ async function updateMember(
   for (let attempt = 1; ; attempt += 1) {
     const { etag: ifMatch, repeated } = await readMember(context, step, member, signal);
     const body = { config, ...repeated } as unknown as Partial<KindTypes[KindName]['put']>;
-    const write = { target, ...(ifMatch === undefined ? {} : { ifMatch }) };
+    const write = { target, ...withoutUndefined({ ifMatch }) };
     try {
       await sendAndWait(context, () => context.client.patch(step.kind, step.name, body, write, signal), signal);
       return;

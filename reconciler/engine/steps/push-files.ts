@@ -21,6 +21,7 @@ import type { Content } from '../../core/documents/inside.ts';
 import type { FilesStep, FileWrite } from '../../core/plan/plan.ts';
 import { posix } from '../../core/text/posix-paths.ts';
 import { StaleError, type Note, type StepContext } from './context.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export async function pushFiles(context: StepContext, step: FilesStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
@@ -84,8 +85,7 @@ async function writeEntry(files: Files, { path, entry, content }: FileWrite, sig
 function attributesOf({ mode, uid, gid }: FileWrite['entry']): FileAttributes {
   return {
     ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(gid === undefined ? {} : { gid }),
+    ...withoutUndefined({ uid, gid }),
   };
 }
 

@@ -23,6 +23,7 @@ import { contentsOf, isNotesUrl } from '../../core/kinds/project.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/container/snapshot.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import { mayExist } from './existing.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const attempts = 5;
 const pauseMs = 100;
@@ -128,8 +129,7 @@ async function takeSnapshot(context: StepContext, step: SnapshotStep, signal: Ab
   const { http } = context.client;
   const path = `${pathOf(step.kind, step.name)}/snapshots`;
   const declared: SnapshotPut = {
-    ...(spec.expires_at === undefined ? {} : { expires_at: spec.expires_at }),
-    ...(spec.description === undefined ? {} : { description: spec.description }),
+    ...withoutUndefined({ expires_at: spec.expires_at, description: spec.description }),
   };
   const one = `${path}/${encodeURIComponent(snapshot)}`;
   if (!isNew) {

@@ -16,6 +16,7 @@ import { pauseIfOvertaken, refuseStale, staleIfGone } from './overtaken.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import { isMove } from '../../core/live/placement.ts';
 import { waitForRunning } from '../running-operations.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
@@ -34,7 +35,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
     const sent = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
     const body = sent as unknown as KindTypes[KindName]['put'];
-    const write = { ...targetPart(step), ...(live.etag === undefined ? {} : { ifMatch: live.etag }) };
+    const write = { ...targetPart(step), ...withoutUndefined({ ifMatch: live.etag }) };
     try {
       await sendAndWait(context, () => client.put(step.kind, step.name, body, write, signal), signal);
       return undefined;

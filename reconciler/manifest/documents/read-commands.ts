@@ -6,6 +6,7 @@ import { posix } from '../../core/text/posix-paths.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { numberOf } from './entries.ts';
 import { readDuration } from './read-manage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const namePattern = /^(?![0-9]+$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 const triggerKinds = ['once', 'on_change', 'on_start', 'creates'];
@@ -55,7 +56,7 @@ function readCommand(item: JsonObject, at: string, values: JsonObject, findings:
     ...(isMap(item['triggers']) ? { triggers: textsOf(item['triggers']) } : {}),
     ...(unless === undefined ? {} : { unless: wordsOf(unless) }),
     ...(typeof creates === 'string' ? { creates } : {}),
-    ...(codes === undefined ? {} : { exit_codes: codes }),
+    ...withoutUndefined({ exit_codes: codes }),
     timeout_ms: readDuration(item['timeout'], 300_000, `${at}.timeout`, findings),
   };
 }

@@ -9,6 +9,7 @@ import type { Content, FileEntry } from '../../core/documents/inside.ts';
 import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import type { EntrySpec, InsideSetting } from './inside-settings.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface PlacedEntry {
   readonly path: string;
@@ -103,8 +104,7 @@ async function readTree(local: LocalSource, root: string, signal: AbortSignal | 
   const entries: PlacedEntry[] = [];
   const findings: Finding[] = [];
   const owner = {
-    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
-    ...(spec.gid === undefined ? {} : { gid: spec.gid }),
+    ...withoutUndefined({ uid: spec.uid, gid: spec.gid }),
   };
   const walk = async (directory: string, path: string): Promise<void> => {
     entries.push({ path, at, entry: { type: 'directory', ...owner } });

@@ -26,6 +26,7 @@ import { kindProblem, machineProblem } from '../messages/kind-problems.ts';
 import { schemaFinding } from '../messages/wrong-type.ts';
 import { ignoreFindings } from './read-ignore.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** A document without its place, which the loader adds. */
 export type LooseDocument = Omit<Document, 'location'>;
@@ -80,8 +81,7 @@ function openEnvelope(value: JsonObject): JsonObject {
     ...rest,
     // Annotations and the like are for other tools; gantry's own keys may be under metadata or spec.
     ...('manage' in others ? { manage: others['manage'] ?? null } : {}),
-    ...(name === undefined ? {} : { name }),
-    ...(labels === undefined ? {} : { labels }),
+    ...withoutUndefined({ name, labels }),
     ...(isMap(spec) ? spec : {}),
   };
 }
@@ -121,12 +121,11 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string)
       kind,
       name,
       address: addressOf(kind, name),
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
       values: withLabels(kind, values, labels),
       manage,
       ...(Object.keys(labels).length === 0 ? {} : { labels: presentLabels(labels) }),
-      ...(state === undefined ? {} : { state }),
-      ...(files === undefined ? {} : { files }),
+      ...withoutUndefined({ state, files }),
       ...(certificate === undefined ? {} : { fingerprint: certificate.fingerprint }),
     },
     findings,

@@ -4,6 +4,7 @@ import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import { nearestName } from '../../../server/api/text/nearest-word.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import { wrong, type Finding } from '../text/finding.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -34,8 +35,7 @@ export function readIgnore(value: Json | undefined, nowMs: number, findings: Fin
     const end = until ?? expires;
     const rule: IgnoreRule = {
       path: path ?? '',
-      ...(end === undefined ? {} : { until: end }),
-      ...(reason === undefined ? {} : { reason }),
+      ...withoutUndefined({ until: end, reason }),
     };
     return end === undefined ||
       isActive(rule, end, `${place}.${until === undefined ? 'expires' : 'until'}`, nowMs, findings)

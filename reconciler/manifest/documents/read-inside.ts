@@ -13,6 +13,7 @@ import type { InsideSetting, EntrySpec } from './inside-settings.ts';
 import { snapshotPolicyKeys } from '../../../server/api/container/snapshot.ts';
 import { snapshotName } from '../../../server/api/names.ts';
 import { coreKind } from '../../core/kinds/index.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export { type InsideSetting, type EntrySpec } from './inside-settings.ts';
 
@@ -50,7 +51,7 @@ export async function readInside(
       ...document,
       values: exec === undefined ? values : { ...values, exec: Object.fromEntries(commands) as unknown as JsonObject },
       ...(contents.length === 0 ? {} : { contents: Object.fromEntries(contents) }),
-      ...(secrets === undefined ? {} : { secrets }),
+      ...withoutUndefined({ secrets }),
     },
     findings,
   };

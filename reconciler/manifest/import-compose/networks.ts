@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap, mapOf, textsOf } from '../../core/documents/json-values.ts';
 import type { ComposeFile } from './file.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export function networkDocuments(file: ComposeFile): readonly JsonObject[] {
   return Object.entries(file.section('networks')).flatMap(([name, given]): JsonObject[] => {
@@ -87,7 +88,7 @@ export function nicsOf(file: ComposeFile, service: string, values: JsonObject): 
           type: 'nic',
           network: networkName(file, name),
           name: `eth${index}`,
-          ...(address === undefined ? {} : { 'ipv4.address': address }),
+          ...withoutUndefined({ 'ipv4.address': address }),
         },
       ];
     }),

@@ -8,6 +8,7 @@ import { decryptAge, readAgeKeys } from './age.ts';
 import { withOwnKeys, withSecretKey } from './gpg.ts';
 import { decryptSops, isFor, readSopsFile, SopsError, type KeyOpener, type SopsFile } from './sops-file.ts';
 import { homeFolder } from '../text/home-folder.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const maxOutput = 1024 * 1024;
@@ -77,7 +78,7 @@ async function keysOf(env: Environment): Promise<string | undefined> {
 }
 
 async function runSops(file: string, env: Environment, signal: AbortSignal | undefined): Promise<string> {
-  const options = { env: { ...env }, maxBuffer: maxOutput, ...(signal === undefined ? {} : { signal }) };
+  const options = { env: { ...env }, maxBuffer: maxOutput, ...withoutUndefined({ signal }) };
   try {
     return (await promisify(execFile)('sops', ['--decrypt', '--output-type', 'json', file], options)).stdout;
   } catch (error) {

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { confined } from '../../../server/lib/confined.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export class GpgError extends Error {
   override readonly name = 'GpgError';
@@ -70,7 +71,7 @@ export async function runGpg(
     env,
     timeout: runMs,
     killSignal: 'SIGKILL',
-    ...(signal === undefined ? {} : { signal }),
+    ...withoutUndefined({ signal }),
   });
   const out: Buffer[] = [];
   let bytes = 0;

@@ -5,6 +5,7 @@ import { pause, within } from '../../../server/lib/shared/deadline.ts';
 import { errorText, reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap, textOf } from '../../core/documents/json-values.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface VaultPlace {
   readonly address: string;
@@ -105,8 +106,7 @@ export class VaultHttp {
     const { namespace } = this.#place;
     const headers = {
       'x-vault-request': 'true',
-      ...(token === undefined ? {} : { 'x-vault-token': token }),
-      ...(namespace === undefined ? {} : { 'x-vault-namespace': namespace }),
+      ...withoutUndefined({ 'x-vault-token': token, 'x-vault-namespace': namespace }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
     return within(

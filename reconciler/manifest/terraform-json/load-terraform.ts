@@ -20,6 +20,7 @@ import { readProviders } from './provider-blocks.ts';
 import { dataTypeOf, dataTypeNames } from './types/schema-facts.ts';
 import { resourceTypeOf, ownPrefixes, resourceTypeNames } from './types/resource-types.ts';
 import { gantryRefused } from './types/gantry-types.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface TerraformLoad {
   /** Empty when there are problems. */
@@ -147,7 +148,7 @@ function checkResource(resource: Resource, report: Report): void {
       message,
       file,
       steps: step === undefined ? steps : [...steps, step],
-      ...(construct === undefined ? {} : { construct }),
+      ...withoutUndefined({ construct }),
     });
   if (resource.mode === 'data') return checkData(resource, refuse);
   const known = resourceTypeOf(type);

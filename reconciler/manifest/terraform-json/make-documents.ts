@@ -26,6 +26,7 @@ import {
   type PartType,
 } from './types/resource-type.ts';
 import { resourceTypeOf } from './types/resource-types.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export interface TerraformDocument {
   /** A flat document, as in a manifest. */
@@ -100,7 +101,7 @@ export function makeDocuments(
 /** Reports resources that documents cannot express. */
 function guarded({ resource, address }: Instance, report: Report, work: () => void): void {
   const { file, steps, construct } = resource;
-  const where = { file, ...(construct === undefined ? {} : { construct }) };
+  const where = { file, ...withoutUndefined({ construct }) };
   try {
     work();
   } catch (error) {
@@ -121,7 +122,7 @@ function argumentsOf(instance: Instance, names: ReadonlySet<string>, report: Rep
   const unsure = written.filter(([, value]) => !isWhole(value)).map(([name]) => name);
   for (const name of unsure) {
     const message = `${instance.address}: ${name} is known after an apply only`;
-    const where = { file, ...(construct === undefined ? {} : { construct }) };
+    const where = { file, ...withoutUndefined({ construct }) };
     report({ code: 'E_UNKNOWN_VALUE', message, steps: [...steps, name], ...where });
   }
   if (unsure.length > 0) return undefined;

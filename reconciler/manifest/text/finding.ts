@@ -1,5 +1,6 @@
 // A problem of one document by its path, before it has a place in a file.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type Finding = Pick<Diagnostic, 'severity' | 'code' | 'path' | 'message' | 'remedy'>;
 
@@ -8,5 +9,5 @@ export const wrong = (code: string, path: string, message: string, remedy?: stri
   code,
   path,
   message,
-  ...(remedy === undefined ? {} : { remedy }),
+  ...withoutUndefined({ remedy }),
 });

@@ -7,6 +7,7 @@ import type { Finding } from './finding.ts';
 import { parseText } from './parse-json.ts';
 import type { RawDocument, TextProblem } from './parse-yaml.ts';
 import type { SourceText } from './sources.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** Keeps the text without its tree: the tree is parsed again for the few diagnostics that are shown. */
 export class PlacedText {
@@ -48,7 +49,7 @@ export class PlacedText {
       code,
       path: '',
       message,
-      ...(remedy === undefined ? {} : { remedy }),
+      ...withoutUndefined({ remedy }),
       ...this.locationAt(offset),
       ...this.excerptAt(offset, length),
     };

@@ -3,6 +3,7 @@
 import type { Json } from '../../core/documents/document.ts';
 import { limits, parseYaml, type ParsedText, type TextProblem } from './parse-yaml.ts';
 import type { TextSpan } from './yaml-positions.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 interface Node {
   readonly start: number;
@@ -200,7 +201,7 @@ class Reader {
     this.problems.push({
       code,
       message,
-      ...(remedy === undefined ? {} : { remedy }),
+      ...withoutUndefined({ remedy }),
       offset,
       length: this.#at - offset || 1,
     });

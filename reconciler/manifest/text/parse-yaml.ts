@@ -23,6 +23,7 @@ import {
 } from './yaml-problems.ts';
 import { nodeAt, type TextSpan } from './yaml-positions.ts';
 import { below, readScalar } from './yaml-scalars.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 export type { TextProblem };
 
@@ -212,7 +213,7 @@ class ValueReader {
       this.problems.push({
         code,
         message,
-        ...(remedy === undefined ? {} : { remedy }),
+        ...withoutUndefined({ remedy }),
         offset: range?.[0] ?? 0,
         length: Math.max(1, (range?.[1] ?? 1) - (range?.[0] ?? 0)),
       });

@@ -1,5 +1,6 @@
 // Problems of a text that is not YAML or not plain YAML. They name the place of the mistake, not the place where the parser noticed it.
 import { isCollection, isScalar, visit, type Document as YamlDocument, type Node } from 'yaml';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** A problem at an offset of the text. */
 export interface TextProblem {
@@ -200,7 +201,7 @@ function textProblem(error: ParserError, text: string): TextProblem {
   return {
     code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'malformed-yaml',
     message: message ?? `this is not valid YAML: ${error.message.split('\n')[0] ?? ''}`,
-    ...(remedy === undefined ? {} : { remedy }),
+    ...withoutUndefined({ remedy }),
     offset,
     length: Math.max(1, end - offset, isTab ? 1 : (/^[\w.$-]+/.exec(text.slice(offset, offset + 80))?.[0].length ?? 1)),
   };

@@ -11,6 +11,7 @@ import { VaultError } from '../secrets/vault-http.ts';
 import type { ReadSecret } from '../secrets/vault-secrets.ts';
 import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
+import { withoutUndefined } from '../../../server/lib/shared/without-undefined.ts';
 
 /** A larger file is not a secret but a mistake. */
 const largestBytes = 256 * 1024;
@@ -163,7 +164,7 @@ async function readSmall(path: string, signal: AbortSignal | undefined): Promise
   const found = await stat(path);
   if (!found.isFile()) throw new Error(`${path} is not a file`);
   if (found.size > largestBytes) throw new Error(`${path} has ${found.size} bytes; a secret may have ${largestBytes}`);
-  return readFile(path, { encoding: 'utf8', ...(signal === undefined ? {} : { signal }) });
+  return readFile(path, { encoding: 'utf8', ...withoutUndefined({ signal }) });
 }
 
 /** Editors end files with a line break that does not belong to the secret. */

@@ -7,6 +7,7 @@ import { reasonOf } from '../../lib/shared/reason.ts';
 import { isWithin } from '../../lib/clock.ts';
 import type { Issuer, ProxyFor } from './issuer.ts';
 import { decidingClaims, grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface BearerDeps {
   /** The current settings; the same object until they change. */
@@ -125,7 +126,7 @@ export class BearerTokens {
       currentDate: new Date(this.#deps.nowMs()),
       requiredClaims: ['exp', 'sub'],
       // Its life begins at its issue, which must not be in the future.
-      ...(settings.longestLifeS === undefined ? {} : { maxTokenAge: settings.longestLifeS }),
+      ...withoutUndefined({ maxTokenAge: settings.longestLifeS }),
     });
     return payload;
   }

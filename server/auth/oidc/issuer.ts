@@ -4,6 +4,7 @@ import { errors } from '../../api/errors.ts';
 import { isWithin } from '../../lib/clock.ts';
 import { readWhole } from '../../lib/shared/read-whole.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export type Fetch = (url: string, options: { readonly signal: AbortSignal }) => Promise<Response>;
 
@@ -105,7 +106,7 @@ async function fetchBounded(
       signal,
       redirect: 'manual',
       headers: { accept: 'application/json' },
-      ...(agent === undefined ? {} : { dispatcher: agent }),
+      ...withoutUndefined({ dispatcher: agent }),
     });
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
     const tooLong = (): Error => new Error(`${url} answered with more than ${maxBytes} bytes`);

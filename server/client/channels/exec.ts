@@ -10,6 +10,7 @@ import type { Http } from '../transport/http.ts';
 import type { Operations } from '../operations.ts';
 import { isObject } from '../transport/reply.ts';
 import type { Transport } from '../transport/transport.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface TerminalSize {
   readonly columns: number;
@@ -72,9 +73,7 @@ export async function startExec(
     interactive: terminal !== undefined,
     environment: { ...environment },
     ...(terminal === undefined ? {} : { width: terminal.columns, height: terminal.rows }),
-    ...(user === undefined ? {} : { user }),
-    ...(group === undefined ? {} : { group }),
-    ...(cwd === undefined ? {} : { cwd }),
+    ...withoutUndefined({ user, group, cwd }),
   };
   const session = await open(deps, `${containerPath(name)}/exec`, body, signal);
   const outputs =

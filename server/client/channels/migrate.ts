@@ -9,6 +9,7 @@ import type { Client } from '../client.ts';
 import { ClientError } from '../client-error.ts';
 import type { OnUpdate } from '../operations.ts';
 import { migrate, operationOf, type MigrationMode } from './two-servers.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export { migrationModes, type MigrationMode } from './two-servers.ts';
 
@@ -192,7 +193,7 @@ async function startSource(
   const json = {
     migration: true,
     ...flagsOf(options),
-    ...(options.live === undefined ? {} : { live: options.live }),
+    ...withoutUndefined({ live: options.live }),
     ...more,
   };
   return operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);

@@ -1,5 +1,6 @@
 // Reads from a server for Terraform's data sources, and the forms that several of them share.
 import type { Client } from '../client.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** The server and the limits of the reads. */
 export interface Ask {
@@ -16,7 +17,7 @@ export class FactsArgumentError extends Error {
 }
 
 export const get = async <T>({ client, signal }: Ask, path: string, query?: Readonly<Record<string, number>>) =>
-  (await client.http.send<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }) }, signal)).metadata;
+  (await client.http.send<T>({ method: 'GET', path, ...withoutUndefined({ query }) }, signal)).metadata;
 
 export const at = (collection: string, name: string): string => `/1.0/${collection}/${encodeURIComponent(name)}`;
 

@@ -10,6 +10,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { Http } from '../transport/http.ts';
 import { counted, type OnSent } from './counted.ts';
 import { header, type Reply } from '../transport/reply.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface BackupExport {
   /** undefined if the server does not report it. */
@@ -78,8 +79,7 @@ export async function importBackup(http: Http, wanted: BackupImport, signal?: Ab
   const stream = counted(content, size, wanted.onProgress);
   const length = size === undefined ? {} : { 'content-length': String(size) };
   const values = {
-    ...(pool === undefined ? {} : { pool }),
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ pool, name }),
     ...(allowHostAccess ? { 'allow-host-access': 'true' } : {}),
   };
   // Both prefixes: each server reads its own and ignores the other.

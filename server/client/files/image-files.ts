@@ -8,6 +8,7 @@ import type { Operation } from '../../api/operation.ts';
 import { header, type Headers, prefixedHeaders, type Reply } from '../transport/reply.ts';
 import type { Http } from '../transport/http.ts';
 import { counted, type OnSent } from './counted.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface ImageUpload {
   /** Paths: one unified tarball, or metadata and root file system separately; or a stream that another server exports. */
@@ -37,7 +38,7 @@ export async function uploadImage(http: Http, upload: ImageUpload, signal?: Abor
   const body = await bodyOf(upload.files);
   const stream = counted(body.stream, body.sizeBytes, upload.onProgress);
   const plain = {
-    ...(upload.fingerprint === undefined ? {} : { fingerprint: upload.fingerprint }),
+    ...withoutUndefined({ fingerprint: upload.fingerprint }),
     ...(upload.public === undefined ? {} : { public: String(upload.public) }),
     ...(upload.properties === undefined ? {} : { properties: new URLSearchParams(upload.properties).toString() }),
     ...filenameHeader(upload),
@@ -71,7 +72,7 @@ export async function exportImage(http: Http, fingerprint: string, signal?: Abor
   return {
     contentType: header(reply.headers, 'content-type') ?? 'application/octet-stream',
     ...(Number.isSafeInteger(sizeBytes) ? { sizeBytes } : {}),
-    ...(filename === undefined ? {} : { filename }),
+    ...withoutUndefined({ filename }),
     body: reply.body,
   };
 }
@@ -93,7 +94,7 @@ async function bodyOf(files: ImageUpload['files']): Promise<Body> {
   if ('file' in files) return singleBody(files.file);
   if ('metadata' in files) return multipartBody(files);
   const { contentType, sizeBytes, body } = files.exported;
-  return { contentType, ...(sizeBytes === undefined ? {} : { sizeBytes }), stream: body };
+  return { contentType, ...withoutUndefined({ sizeBytes }), stream: body };
 }
 
 interface Body {

@@ -12,6 +12,7 @@ import { maxJsonBytes, parseReply, prefixedHeader, readReply, type Headers, type
 import type { BearerSource, RawCall, RawReply } from './transport.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
 import { endpointOfFailure } from './several.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface Call {
   readonly method: RawCall['method'];
@@ -184,8 +185,7 @@ function rawCall(deps: HttpDeps, call: Call, token: string | undefined): RawCall
       : {
           ...usual,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(traceparent === undefined ? {} : { traceparent }),
-          ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+          ...withoutUndefined({ traceparent, 'if-match': ifMatch }),
           ...call.headers,
         };
   const path = `${call.path}${searchOf(deps, call)}`;

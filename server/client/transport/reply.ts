@@ -4,6 +4,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
 import { readWhole } from '../../lib/shared/read-whole.ts';
 import { ClientError, codeForStatus } from '../client-error.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface Reply<T> {
   readonly status: number;
@@ -50,7 +51,7 @@ export async function readReply<T>(status: number, headers: Headers, body: Reada
 export function parseReply<T>(status: number, headers: Headers, text: string, what: string): Reply<T> {
   const etag = header(headers, 'etag');
   const location = header(headers, 'location');
-  const base = { status, ...(etag === undefined ? {} : { etag }), ...(location === undefined ? {} : { location }) };
+  const base = { status, ...withoutUndefined({ etag, location }) };
   if (text === '' && status >= 200 && status < 300) return { ...base, metadata: null as T };
   const envelope = parseObject(text);
   switch (envelope?.['type']) {

@@ -11,6 +11,7 @@ import type { Endpoint } from './host-endpoint.ts';
 import { linkWatch, type LinkWatch } from './link-watch.ts';
 import { openTunnel, proxyOf } from './proxy-tunnel.ts';
 import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface TlsOptions {
   /** PEM of the client certificate and its key. */
@@ -135,7 +136,7 @@ export class Transport {
       createConnection: createConnection as () => Socket,
       headers: {
         ...(this.bearer === undefined ? {} : { authorization: `Bearer ${this.bearer.current()}` }),
-        ...(traceparent === undefined ? {} : { traceparent }),
+        ...withoutUndefined({ traceparent }),
       },
       maxPayload: 16 * 1024 * 1024,
       perMessageDeflate: false,
@@ -200,11 +201,9 @@ function openTls(
   const socket = connectTls({
     host: endpoint.host,
     port: endpoint.port,
-    ...(tunnel === undefined ? {} : { socket: tunnel }),
+    ...withoutUndefined({ socket: tunnel }),
     ...(/^[\d.]+$|:/.test(endpoint.host) ? {} : { servername: endpoint.host }),
-    ...(tls.certificate === undefined ? {} : { cert: tls.certificate }),
-    ...(tls.key === undefined ? {} : { key: tls.key }),
-    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...withoutUndefined({ cert: tls.certificate, key: tls.key, ca: tls.ca }),
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     // A pin replaces the chain check; no data is sent before the comparison below.

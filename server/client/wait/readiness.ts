@@ -10,6 +10,7 @@ import { discard } from '../files/file-helpers.ts';
 import type { WaitDeps } from './wait-deps.ts';
 import { Tail } from './last-lines.ts';
 import { joinHostPort } from '../../lib/shared/net/host-port.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** The condition was not met in time; the message shows the current state. */
 export class NotReadyError extends Error {
@@ -23,7 +24,7 @@ export interface Sight {
 }
 
 const yes: Sight = { holds: true };
-const no = (instead?: string): Sight => ({ holds: false, ...(instead === undefined ? {} : { instead }) });
+const no = (instead?: string): Sight => ({ holds: false, ...withoutUndefined({ instead }) });
 
 /** Throws NotReadyError if it can never be met; other errors only if repeating the check is useless. */
 export async function look(

@@ -13,6 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';
 import { etcdSettings } from '../stores/store-choice.ts';
 import { keysOf } from '../stores/keys-of.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 interface OwnCopy {
   readonly stateDir: string;
@@ -61,7 +62,7 @@ async function runAlone<T>(start: EtcdStart, copy: OwnCopy, work: (store: Store)
   const { etcdPath } = copy;
   const { isLearner } = await replay(start, copy);
   if (isLearner) await makeOnlyVoter(start, copy);
-  const etcd = new EtcdProcess({ log: silentLog, ...(etcdPath === undefined ? {} : { etcdPath }) });
+  const etcd = new EtcdProcess({ log: silentLog, ...withoutUndefined({ etcdPath }) });
   await etcd.start({ ...start, isAlone: !isLearner });
   try {
     const { openEtcdStore } = await import('../../store/etcd/etcd.ts');

@@ -20,6 +20,7 @@ import { Pools } from '../../services/storage/pools.ts';
 import { WarningBook } from '../../services/warnings/warning-book.ts';
 import { noWarnings, type WarningSink } from '../../services/warnings/warning-sink.ts';
 import { sagaTable } from './saga-table.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** Unique to this daemon. */
 function ownTag(stateDir: string): string {
@@ -70,7 +71,7 @@ export function composeCommon(base: Foundation, stateDir: string) {
     unprivilegedOnly,
     architectures: host.architectures ?? architecturesOfHost(machine()),
     location: (): string => cluster.ownName,
-    ...(paths === undefined ? {} : { paths }),
+    ...withoutUndefined({ paths }),
   };
   return { common, users, book };
 }

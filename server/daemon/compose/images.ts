@@ -17,6 +17,7 @@ import type { Caller } from '../../services/shared/caller.ts';
 import { proxySettings } from '../../services/shared/settings.ts';
 import { makeImage } from '../../services/transfer/publish/make-image.ts';
 import type { DaemonOptions } from '../daemon-options.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export type ImageParts = ReturnType<typeof composeImages>;
 
@@ -35,7 +36,7 @@ export function composeImages(
     proxies: () => proxySettings(records, process.env),
     nowMs: () => clock.nowMs(),
     version,
-    ...(remoteLimits === undefined ? {} : { limits: remoteLimits }),
+    ...withoutUndefined({ limits: remoteLimits }),
   });
   const pulls = new ImagePulls({
     ...imageDeps,

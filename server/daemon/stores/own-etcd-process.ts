@@ -8,6 +8,7 @@ import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { addressesOf, hostOf, nameOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote } from './etcd-note.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface OwnEtcdDeps {
   readonly stateDir: string;
@@ -113,7 +114,7 @@ export class OwnEtcdProcess {
   #newProcess(): EtcdProcess {
     this.#trusted = this.#written;
     const { log, etcdPath } = this.#deps;
-    return new EtcdProcess({ log, ...(etcdPath === undefined ? {} : { etcdPath }) });
+    return new EtcdProcess({ log, ...withoutUndefined({ etcdPath }) });
   }
 
   #dir(name: string): string {

@@ -7,6 +7,7 @@ import type { DiskRate, MountRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler, type HostVolume } from './device.ts';
 import { blockContent, unmountable } from './block-file-system.ts';
 import { diskRates } from './disk-rates.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export const diskDevice: DeviceHandler = {
   change(before, after) {
@@ -43,10 +44,10 @@ export const diskDevice: DeviceHandler = {
           ...(volume.idmapped || isTrue(context.properties['shift']) ? { idmapped: true } : {}),
           ...(isVolume ? {} : { hostPath: true }),
           ...(isVolume || context.shownPaths === undefined ? {} : { within: context.shownPaths }),
-          ...(volume.fileMaps === undefined ? {} : { fileMaps: volume.fileMaps }),
+          ...withoutUndefined({ fileMaps: volume.fileMaps }),
           target: path.startsWith('/') ? path : `/${path}`,
           kind: found.isDirectory() || block !== undefined ? 'dir' : 'file',
-          ...(block === undefined ? {} : { block }),
+          ...withoutUndefined({ block }),
           readonly: isTrue(context.properties['readonly']),
           optional,
           recursive,

@@ -7,6 +7,7 @@ import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from 
 import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
 import { nodeRun, set } from './nodes.ts';
 import { chooseVirtualFunction } from './sriov.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** ARP hardware type of IP over InfiniBand. */
 const infinibandType = '32';
@@ -35,7 +36,7 @@ export const infinibandDevice: DeviceHandler = {
           name: set(properties['name']) ?? hostName,
           hostName,
           ...(mtu === undefined ? {} : { mtu: Number(mtu) }),
-          ...(hwaddr === undefined ? {} : { hwaddr }),
+          ...withoutUndefined({ hwaddr }),
         },
       ],
       nodes: cardNodes(device, host, hostName),

@@ -6,6 +6,7 @@ import type { AddressesInside, NicRun } from '../device-parts.ts';
 import type { DeviceContext } from './device.ts';
 import { set, vlanOf } from './nic-properties.ts';
 import { insideOf, routingOf } from './routed-nic.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export function ipvlanParts(context: DeviceContext): Pick<NicRun, 'inside' | 'link' | 'mode' | 'routing' | 'vlan'> {
   const { properties } = context;
@@ -33,6 +34,6 @@ function insideNetwork(properties: ConfigMap): AddressesInside {
   const [ipv4, ipv6] = [set(properties, 'ipv4.gateway'), set(properties, 'ipv6.gateway')];
   return {
     addresses: listed,
-    gateways: { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) },
+    gateways: { ...withoutUndefined({ ipv4, ipv6 }) },
   };
 }

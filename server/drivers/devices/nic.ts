@@ -13,6 +13,7 @@ import { ipvlanParts } from './ipvlan-nic.ts';
 import { needAddress, needParent, set, vlanOf } from './nic-properties.ts';
 import { routedParts } from './routed-nic.ts';
 import { chooseVirtualFunction } from './sriov.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export const nicDevice: DeviceHandler = {
   needsHost: ({ nictype = '', parent = '' }) =>
@@ -55,7 +56,7 @@ function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
     case 'physical': {
       const { name: lent, vlan } = vlanOf(context);
       const hwaddr = set(properties, 'hwaddr');
-      return { ...common, kind: 'physical', hostName: lent, ...(hwaddr === undefined ? {} : { hwaddr }), ...vlan };
+      return { ...common, kind: 'physical', hostName: lent, ...withoutUndefined({ hwaddr }), ...vlan };
     }
     case 'sriov': {
       const parent = needParent(context);
@@ -94,9 +95,7 @@ function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'i
   };
   const [ingress, egress] = [rate('limits.ingress'), rate('limits.egress')];
   return {
-    ...(ingress === undefined && egress === undefined
-      ? {}
-      : { rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) } }),
+    ...(ingress === undefined && egress === undefined ? {} : { rates: { ...withoutUndefined({ ingress, egress }) } }),
     ...(routes.length === 0 ? {} : { routes }),
     ...filterOf(properties),
   };
@@ -113,9 +112,7 @@ function filterOf(properties: ConfigMap): Pick<NicRun, 'macFilter' | 'ipFilter' 
   const hasIpFilter = ipv4 !== undefined || ipv6 !== undefined;
   return {
     ...(hasIpFilter || isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),
-    ...(hasIpFilter
-      ? { ipFilter: { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) } }
-      : {}),
+    ...(hasIpFilter ? { ipFilter: { ...withoutUndefined({ ipv4, ipv6 }) } } : {}),
     ...(isTrue(properties['security.port_isolation']) ? { isolated: true } : {}),
   };
 }

@@ -13,6 +13,7 @@ import { listSquashfs, readSquashfsFile } from './squashfs.ts';
 import { CutOffError } from './tar-blocks.ts';
 import { hasKernelAcls } from './tar-acls.ts';
 import { readTar } from './tar-reader.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** Each costs memory during the inspection. */
 const maxEntries = 2_000_000;
@@ -109,7 +110,7 @@ async function inspectTar(
     }
     await done();
   });
-  return { totals: check.finish(), kernelAcls, ...(metadata === undefined ? {} : { metadata }) };
+  return { totals: check.finish(), kernelAcls, ...withoutUndefined({ metadata }) };
 }
 
 interface TarSource {

@@ -6,6 +6,7 @@ import { tunnelNames, validateNetworkConfig } from '../../api/network/validate-n
 import { driverErrors } from '../driver-error.ts';
 import type { AclDefault, AclPlan } from './acl-rules.ts';
 import type { NetworkSpec } from './driver.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 
@@ -116,7 +117,7 @@ function planFamily(family: IpFamily, config: Readonly<Record<string, string>>):
       stateful: family === 6 && networkBool(config['ipv6.dhcp.stateful'], false),
       expiry: config[`${v}.dhcp.expiry`] ?? '1h',
       ranges: splitList(config[`${v}.dhcp.ranges`]).flatMap((text) => parseIpRange(text) ?? []),
-      ...(gateway === undefined ? {} : { gateway }),
+      ...withoutUndefined({ gateway }),
       firewall: networkBool(config[`${v}.firewall`], true),
       nat: networkBool(config[`${v}.nat`], false),
       ...(natAddress === undefined ? {} : { natAddress: formatIp(natAddress) }),

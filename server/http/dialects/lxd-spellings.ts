@@ -3,6 +3,7 @@ import { lxdExtensions } from '../../api/server/extensions.ts';
 import { statusCodes } from '../../api/status.ts';
 import { keepDerived } from '../../lib/cached-json.ts';
 import { LongList } from '../../lib/shared/long-list.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>
@@ -104,7 +105,7 @@ const serverRecord = keepDerived((server: Fields) => {
     ...server,
     api_extensions: lxdExtensions,
     auth: server['auth'] === 'trusted' ? 'trusted' : 'untrusted',
-    ...(environment === undefined ? {} : { environment }),
+    ...withoutUndefined({ environment }),
   };
 });
 

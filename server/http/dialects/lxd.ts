@@ -6,6 +6,7 @@ import { errorText } from '../../lib/shared/reason.ts';
 import type { Dialect, RenderedAnswer } from './dialect.ts';
 import { inWordsOfLxd, inWordsOfLxd5, operationWords, withFailedCommand } from './lxd-spellings.ts';
 import { statusCodes } from '../../api/status.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** LXD always sends all seven members. */
 interface Envelope {
@@ -34,8 +35,7 @@ const ofRelease3: Dialect = {
   takesNullTexts: true,
   sync(endpoint, reply) {
     const headers = {
-      ...(reply.etag === undefined ? {} : { etag: reply.etag }),
-      ...(reply.location === undefined ? {} : { location: reply.location }),
+      ...withoutUndefined({ etag: reply.etag, location: reply.location }),
     };
     const metadata = inWordsOfLxd(endpoint.id, reply.metadata);
     const body = envelope({ type: 'sync', status: 'Success', status_code: statusCodes.success, metadata });

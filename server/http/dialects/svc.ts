@@ -3,14 +3,14 @@ import { statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Dialect } from './dialect.ts';
 import { statusCodes } from '../../api/status.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export const svcDialect: Dialect = {
   name: 'svc',
   headerPrefix: 'x-svc-',
   sync(endpoint, reply) {
     const headers = {
-      ...(reply.etag === undefined ? {} : { etag: reply.etag }),
-      ...(reply.location === undefined ? {} : { location: reply.location }),
+      ...withoutUndefined({ etag: reply.etag, location: reply.location }),
     };
     const status = endpoint.status ?? 200;
     if (status === 204) return { status, headers };

@@ -22,6 +22,7 @@ import {
   type WithParams,
 } from '../route.ts';
 import { sendFile } from '../send-file.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface UploadDeps {
   /** See backupRoom. */
@@ -94,8 +95,7 @@ export async function receiveBackup(
   const upload = {
     path,
     allowHostAccess,
-    ...(pool === undefined ? {} : { pool }),
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ pool, name }),
   };
   return async_(await restore(upload));
 }

@@ -12,6 +12,7 @@ import {
   type RouteReply,
   type RouteTable,
 } from '../route.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface CertificateRoutesDeps {
   readonly certificates: Certificates;
@@ -53,8 +54,7 @@ export function certificateRoutes({ certificates, trustTokens, addresses, endTru
       ),
     'certificates.create': async (context) => {
       const connection = {
-        ...(context.peerCertificate === undefined ? {} : { peerCertificate: context.peerCertificate }),
-        ...(context.remoteHost === undefined ? {} : { remoteHost: context.remoteHost }),
+        ...withoutUndefined({ peerCertificate: context.peerCertificate, remoteHost: context.remoteHost }),
       };
       const body = context.body;
       if (body.token === true && context.caller.class === 'trusted')

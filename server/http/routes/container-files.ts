@@ -7,6 +7,7 @@ import type { ContainerFiles, FileWrite } from '../../services/containers/files/
 import { readBytes } from '../request-body.ts';
 import { bodyOf } from '../linger.ts';
 import { doneAfter, type ContextOf, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 const maxTargetBytes = 4096;
 
@@ -82,9 +83,7 @@ export function readHeaders(headers: IncomingHttpHeaders, prefix: string): SentE
   return {
     type,
     append: write === 'append',
-    ...(uid === undefined ? {} : { uid }),
-    ...(gid === undefined ? {} : { gid }),
-    ...(mode === undefined ? {} : { mode }),
+    ...withoutUndefined({ uid, gid, mode }),
   };
 }
 

@@ -3,5 +3,10 @@
 type WithoutUndefined<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
 /** The members that have a value. */
-export const withoutUndefined = <T extends object>(members: T): WithoutUndefined<T> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>;
+export function withoutUndefined<T extends object>(members: T): WithoutUndefined<T> {
+  const present: Partial<T> = {};
+  for (const name in members) {
+    if (members[name] !== undefined) present[name] = members[name];
+  }
+  return present as WithoutUndefined<T>;
+}

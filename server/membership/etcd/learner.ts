@@ -13,6 +13,7 @@ import { EtcdProcess } from './etcd-process.ts';
 import { findTool } from './etcd-program.ts';
 import { freeAddress } from './free-address.ts';
 import { programEnv } from '../../lib/program-env.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export const dataDir = 'data';
 /** Where the learner's data are kept while the new data take their place. */
@@ -34,7 +35,7 @@ export async function replay(start: EtcdStart, { etcdPath }: Program): Promise<{
   const tlsDir = join(start.dir, 'replay-tls');
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const keyPem = stranger.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const etcd = new EtcdProcess({ log: silentLog, ...(etcdPath === undefined ? {} : { etcdPath }) });
+  const etcd = new EtcdProcess({ log: silentLog, ...withoutUndefined({ etcdPath }) });
   try {
     const tls = await writeEtcdCertificates(tlsDir, onlyIssuer(keyPem), { name: start.name, hosts: ['127.0.0.1'] });
     await etcd.start({ ...start, ...alone, tls });

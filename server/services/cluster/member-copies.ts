@@ -13,6 +13,7 @@ import { copyBase } from '../containers/create/copy.ts';
 import { snapshotKey } from '../containers/shared/snapshot-records.ts';
 import { replaceConfig, replaceDevices } from '../shared/patch.ts';
 import { needProject } from '../shared/project-scope.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface MemberCopiesDeps extends Pick<ServiceParts, 'records' | 'cluster'> {
   /** The cluster's certificate, PEM. */
@@ -86,7 +87,7 @@ export class MemberCopies {
       secrets: { control, fs },
       live: false,
       container_only: isAlone,
-      ...(source.refresh === undefined ? {} : { refresh: source.refresh }),
+      ...withoutUndefined({ refresh: source.refresh }),
     };
   }
 }

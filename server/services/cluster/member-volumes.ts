@@ -17,6 +17,7 @@ import { volumeKeyIn, type ProjectNames } from '../shared/project-scope.ts';
 import { customUrl } from '../shared/volume-urls.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
 import { endAt, successAt } from './moves/move-out.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface VolumeMove {
   /** The member that gets it. */
@@ -144,8 +145,7 @@ export class MemberVolumes {
     const offered = await this.#offered(member, pathOf(pool, name, plain), asked);
     return {
       ...offered.source,
-      ...(source.volume_only === undefined ? {} : { volume_only: source.volume_only }),
-      ...(source.refresh === undefined ? {} : { refresh: source.refresh }),
+      ...withoutUndefined({ volume_only: source.volume_only, refresh: source.refresh }),
     };
   }
 

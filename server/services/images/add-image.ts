@@ -17,6 +17,7 @@ import { imageFilesLock, imageLock } from './image-deps.ts';
 import { addImageSaga, refuseOtherParts, type AddParams } from './sagas/image-add.ts';
 import type { AddImageDeps, NewImage, Upload } from './new-image.ts';
 import { placeImageFiles, storedImage } from './image-files.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
 
@@ -38,7 +39,7 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
       try {
         const files = {
           metadataPath: upload.metadataPath,
-          ...(upload.rootfsPath === undefined ? {} : { rootfsPath: upload.rootfsPath }),
+          ...withoutUndefined({ rootfsPath: upload.rootfsPath }),
         };
         const fingerprint = await fingerprintImage(files, signal);
         handle.update({ fingerprint });
@@ -75,7 +76,7 @@ export async function storeImage(
   if (known === undefined && !isCopy && otherHolders(deps.records, image).length > 0)
     throw errors.exists('image', fingerprint);
   const inspected = await inspectImage(
-    { metadataPath, ...(rootfsPath === undefined ? {} : { rootfsPath }) },
+    { metadataPath, ...withoutUndefined({ rootfsPath }) },
     { targetDir: deps.dir },
     signal,
   );
@@ -105,7 +106,7 @@ export async function storeImage(
     uploadedAt: deps.clock.timestamp(),
     split: rootfsPath !== undefined,
     ...(inspected.kernelAcls ? { kernelAcls: true } : {}),
-    ...(upload.source === undefined ? {} : { source: upload.source }),
+    ...withoutUndefined({ source: upload.source }),
     unpackedIn: [],
     lifecycle: 'ready',
   };
@@ -115,7 +116,7 @@ export async function storeImage(
     metadataPath,
     rootfsPath: rootfsPath ?? null,
     aliases: upload.aliases,
-    ...(copyOf === undefined ? {} : { copyOf }),
+    ...withoutUndefined({ copyOf }),
   };
   await deps.locks.run(imageFilesLock(image), () => deps.sagas.run(addImageSaga(deps), params, { signal }));
   if (!isCopy) deps.events.lifecycle('image-created', imageUrl(image), caller);

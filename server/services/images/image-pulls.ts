@@ -15,6 +15,7 @@ import { imageLock, type OtherCopies } from './image-deps.ts';
 import { imageSetting } from './image-settings.ts';
 import { storedImage } from './image-files.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export type ImagePullsDeps = AddImageDeps & {
   readonly members: OtherCopies;
@@ -191,8 +192,7 @@ export class ImagePulls {
       cached: true,
       autoUpdate:
         source !== undefined && imageSetting(this.#deps.records, project, 'images.auto_update_cached') === 'true',
-      ...(source === undefined ? {} : { source }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...withoutUndefined({ source, expiresAt }),
     };
   }
 
@@ -269,6 +269,6 @@ function adopted(
     autoUpdate: wish.autoUpdate || (!cached && document.autoUpdate),
     filename: wish.filename === '' ? document.filename : wish.filename,
     properties: { ...document.properties, ...wish.properties },
-    ...(source === undefined ? {} : { source }),
+    ...withoutUndefined({ source }),
   };
 }

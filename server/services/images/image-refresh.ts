@@ -25,6 +25,7 @@ import type { ImageStoreDeps } from './image-deps.ts';
 import { imageSetting } from './image-settings.ts';
 import type { ImageStore } from './image-store.ts';
 import { remoteOfDocument } from './remote-source.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'events' | 'clock'> & {
   readonly images: ImageStore;
@@ -239,5 +240,5 @@ function successor(old: ImageDocument, { isReplaced: _over, ...now }: ImageDocum
   const { cached, autoUpdate, lastUsedAt, source } = old;
   // An image that was added explicitly keeps its settings.
   const kept = now.cached ? { cached, public: old.public } : { public: old.public || now.public };
-  return { ...now, ...kept, autoUpdate, lastUsedAt, ...(source === undefined ? {} : { source }) };
+  return { ...now, ...kept, autoUpdate, lastUsedAt, ...withoutUndefined({ source }) };
 }

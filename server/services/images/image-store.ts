@@ -21,6 +21,7 @@ import { holdersOf, imagesOfCluster, otherHolders } from '../../membership/clust
 import { isUnpackedIn } from '../shared/unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 const touchEveryMs = 60_000;
 
@@ -141,7 +142,7 @@ export class ImageStore {
       changes.put('images', image, {
         ...document,
         lastUsedAt: clock.timestamp(),
-        ...(unpackedIn === undefined ? {} : { unpackedIn }),
+        ...withoutUndefined({ unpackedIn }),
       });
     });
   }

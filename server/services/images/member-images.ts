@@ -24,6 +24,7 @@ import { imageOfCluster, otherHolders } from '../../membership/cluster-images.ts
 import type { Pools } from '../storage/pools.ts';
 import type { ImageUsers } from './image-users.ts';
 import { imageLock } from './image-deps.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export type MemberImagesDeps = AddImageDeps & {
   readonly cluster: Cluster;
@@ -284,7 +285,7 @@ function likeThat(own: ImageDocument, other: ImageDocument): ImageDocument {
     createdAt,
     expiresAt,
     uploadedAt,
-    ...(source === undefined ? {} : { source }),
+    ...withoutUndefined({ source }),
   };
 }
 

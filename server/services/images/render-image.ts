@@ -3,6 +3,7 @@ import type { Image } from '../../api/image/image.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export function renderImage(
   { name, document }: Entry<ImageDocument>,
@@ -36,5 +37,5 @@ function sourceOf({
   alias,
   project,
 }: ImageSourceDocument): NonNullable<Image['update_source']> {
-  return { server, protocol, certificate, alias, ...(project === undefined ? {} : { project }) };
+  return { server, protocol, certificate, alias, ...withoutUndefined({ project }) };
 }

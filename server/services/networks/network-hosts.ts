@@ -25,6 +25,7 @@ import { readyContainer } from '../shared/find-container.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { ContainerEntry, ContainerView } from '../shared/container-view.ts';
 import type { Records } from '../../records/records.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface NetworkHostsDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'network' | 'log'> {
   readonly view: ContainerView;
@@ -182,8 +183,7 @@ export class NetworkHosts {
           id: `${entry.name}.${device}`,
           hwaddr,
           hostname: dnsName(entry.name),
-          ...(ipv4 === undefined ? {} : { ipv4 }),
-          ...(ipv6 === undefined ? {} : { ipv6 }),
+          ...withoutUndefined({ ipv4, ipv6 }),
         },
       ];
     });

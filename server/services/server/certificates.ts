@@ -19,6 +19,7 @@ import type { Caller } from '../shared/caller.ts';
 import { checkIfMatch, etagOf } from '../shared/etag.ts';
 import { checkType, isNarrowed, restrictionOf, type Grants, type Restriction } from './certificate-bodies.ts';
 import type { TrustTokens } from './trust-tokens.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface CertificatesDeps extends Pick<ServiceParts, 'records' | 'events' | 'log'> {
   readonly attempts: Attempts;
@@ -124,7 +125,7 @@ export class Certificates {
     if (name === undefined) throw refusal();
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     const body = { type: 'client', name };
-    const entry = planTrust({ body, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
+    const entry = planTrust({ body, ...withoutUndefined({ peerCertificate }), isKnown });
     if (certificate !== '' && parseCertificate(certificate)?.fingerprint !== entry.fingerprint) {
       const message = 'must be that of the connection, or absent, when a token adds it';
       throw errors.invalid('certificate', [{ path: 'certificate', message }]);

@@ -12,6 +12,7 @@ import { etagOf } from '../shared/etag.ts';
 import type { ServiceParts } from '../shared/service-parts.ts';
 import { storedConfig } from '../shared/settings.ts';
 import type { Pools } from '../storage/pools.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface ServerViewDeps extends Pick<ServiceParts, 'records' | 'runtime'> {
   readonly pools: Pools;
@@ -123,7 +124,7 @@ export class ServerView {
       kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },
       kernel_version: release(),
       project,
-      ...(readOnly === undefined ? {} : { read_only: readOnly }),
+      ...withoutUndefined({ read_only: readOnly }),
       server: 'gantry',
       server_clustered: this.#deps.cluster.isOn,
       server_name: this.#deps.cluster.isOn ? this.#deps.cluster.ownName : this.#hostname(),

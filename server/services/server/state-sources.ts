@@ -7,6 +7,7 @@ import { limitingPools, rootSize } from '../storage/root-size.ts';
 import type { ContainerView } from '../shared/container-view.ts';
 import type { FoundState, WarningBook } from '../warnings/warning-book.ts';
 import type { StateSource } from '../warnings/warning-watch.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 type Problems = { readonly problems: ReadonlyMap<string, string> };
 
@@ -70,7 +71,7 @@ function joinedState(
   entity?: FoundState['entity'],
 ): readonly FoundState[] {
   if (problems.length === 0) return [];
-  return [{ type, message: problems.join('; '), ...(entity === undefined ? {} : { entity }) }];
+  return [{ type, message: problems.join('; '), ...withoutUndefined({ entity }) }];
 }
 
 /** Warnings about this member itself. */

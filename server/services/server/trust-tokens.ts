@@ -13,6 +13,7 @@ import type { Changes, Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../shared/caller.ts';
 import { settingOf } from '../shared/settings.ts';
 import { restrictionOf, tokenRequest, type Grants } from './certificate-bodies.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface TrustTokensDeps {
   readonly records: Records;
@@ -56,7 +57,7 @@ export class TrustTokens {
         name: request.name,
         ...grants,
         ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
-        ...(member === undefined ? {} : { member }),
+        ...withoutUndefined({ member }),
       });
     });
     const isThere = (): boolean => records.trustTokens.has(name);

@@ -6,6 +6,7 @@ import { proxyVariable, type ProxySettings } from '../../lib/shared/net/proxy-fo
 import type { StoredServerConfig } from '../../api/server/server-config.ts';
 import type { ServerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 type ConfigRecords = Pick<Records, 'server' | 'memberConfig' | 'member'>;
 
@@ -57,7 +58,7 @@ export function splitConfig({ config, httpsDialect }: ServerDocument): {
     Object.fromEntries(Object.entries(config).filter(([key]) => isWanted(key)));
   return {
     shared: { v: 1, config: part((key) => !isMemberKey(key)) },
-    own: { v: 1, config: part(isMemberKey), ...(httpsDialect === undefined ? {} : { httpsDialect }) },
+    own: { v: 1, config: part(isMemberKey), ...withoutUndefined({ httpsDialect }) },
   };
 }
 

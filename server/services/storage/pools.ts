@@ -16,6 +16,7 @@ import { errors, mustFind } from '../../api/errors.ts';
 import { hint } from '../../api/text/nearest-word.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface PoolsDeps extends Pick<ServiceParts, 'records' | 'locks' | 'log'> {
   readonly drivers: Readonly<Record<string, StorageDriver>>;
@@ -198,7 +199,7 @@ export class Pools {
   }
 
   copySource(from: string, volume: VolumeRef, snapshot: string | undefined, to: string): CopySource {
-    if (from === to) return { kind: 'copy', from: volume, ...(snapshot === undefined ? {} : { snapshot }) };
+    if (from === to) return { kind: 'copy', from: volume, ...withoutUndefined({ snapshot }) };
     const { driver, pool } = this.use(from);
     const path =
       snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });

@@ -4,6 +4,7 @@ import { volumeIdOf } from '../../records/record-names.ts';
 import type { Records } from '../../records/records.ts';
 import { customUrl } from '../shared/volume-urls.ts';
 import type { WarningEntity } from './next-warning.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export function warnedContainer(records: Pick<Records, 'containers'>, name: string): WarningEntity {
   return withUuid('containers', name, records.containers.get(name)?.document.uuid);
@@ -17,7 +18,7 @@ export function warnedVolume(records: Pick<Records, 'volumes'>, key: string): Wa
 const withUuid = (kind: 'containers' | 'volumes', name: string, uuid: string | undefined): WarningEntity => ({
   kind,
   name,
-  ...(uuid === undefined ? {} : { uuid }),
+  ...withoutUndefined({ uuid }),
 });
 
 interface KindRow {

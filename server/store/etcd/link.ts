@@ -8,6 +8,7 @@ import { Member, type MemberOptions, type Stream } from './member.ts';
 import type { Calls, Header, Streams } from './messages.ts';
 import { Patience } from '../../lib/patience.ts';
 import { Pulse } from './pulse.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 export interface LinkOptions extends MemberOptions {
   readonly endpoints: readonly string[];
@@ -72,7 +73,7 @@ export class EtcdLink {
   /** Replaces certificates and authorities; calls in progress stay with their member. */
   useTls(tls: MemberOptions['tls']): void {
     const { tls: _former, ...options } = this.#options;
-    this.#options = { ...options, ...(tls === undefined ? {} : { tls }) };
+    this.#options = { ...options, ...withoutUndefined({ tls }) };
     const former = this.#members;
     this.#members = former.map(({ endpoint }) => new Member(endpoint, this.#options));
     for (const member of former) {

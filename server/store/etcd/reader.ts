@@ -5,6 +5,7 @@ import { EtcdFailure } from './failure.ts';
 import type { Keyspace, Revisions } from './keyspace.ts';
 import type { EtcdLink } from './link.ts';
 import type { KeyValue } from './messages.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** A page of the largest values is still small enough to hold twice. */
 const pageRecords = 1_000;
@@ -105,7 +106,7 @@ export class Reader {
   async #page(prefix: string, after: string | undefined, limit: number, revision: number | undefined): Promise<Page> {
     const range = this.#keyspace.records(prefix, after);
     if (range === undefined) return { revision: (await this.count()).revision, kvs: [], more: false };
-    const request = { ...range, limit, ...(revision === undefined ? {} : { revision }) };
+    const request = { ...range, limit, ...withoutUndefined({ revision }) };
     const { header, kvs, more } = await this.#link.call('Range', request);
     return { revision: Number(header.revision), kvs, more };
   }

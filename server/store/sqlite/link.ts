@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { CallKind, CallMessage, Calls, ReplyMessage, WireError } from './protocol.ts';
 import { StoreError } from '../store.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 interface Waiting {
   readonly kind: CallKind;
@@ -83,6 +84,6 @@ export class SqliteLink {
 function storeErrorOf({ code, message, cause, compactRev }: WireError): StoreError {
   return new StoreError(code, message, {
     ...(cause === undefined ? {} : { cause: new Error(cause) }),
-    ...(compactRev === undefined ? {} : { compactRev }),
+    ...withoutUndefined({ compactRev }),
   });
 }

@@ -4,6 +4,7 @@ import { loadDriver, sqliteError } from './driver.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { buffersOf, type PackedRecords } from './packing.ts';
 import type { CallMessage, OpenRequest, ReplyMessage, WireError } from './protocol.ts';
+import { withoutUndefined } from '../../lib/shared/without-undefined.ts';
 
 /** Delay between a write and the check of history, and the pause between two steps of a longer tidying. */
 const tidyDelayMs = 5_000;
@@ -79,6 +80,6 @@ function wireError(raw: unknown): WireError {
     code: error.code,
     message: error.message,
     ...(error.cause instanceof Error ? { cause: error.cause.message } : {}),
-    ...(error.compactRev === undefined ? {} : { compactRev: error.compactRev }),
+    ...withoutUndefined({ compactRev: error.compactRev }),
   };
 }

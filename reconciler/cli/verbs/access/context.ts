@@ -6,6 +6,7 @@ import { renderTable } from '../../output/table.ts';
 import type { Run, RunOf } from '../../session/context.ts';
 import { neededContext, readContexts, changeContexts, type ServerContext } from '../../session/contexts.ts';
 import type { contextAdd } from './access-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** The daemon of this machine. */
 const local = 'local';
@@ -26,7 +27,7 @@ export const addContext: RunOf<typeof contextAdd> = async (context, [name = '', 
       ? {}
       : { clientCert: resolve(clientCert), clientKey: resolve(clientKey) }),
     ...(serverCert === undefined ? {} : { serverCert: fileOrFingerprint(serverCert) }),
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
   };
   await changeContexts(context.io.env, ({ contexts, ...rest }) => ({
     ...rest,
@@ -56,7 +57,7 @@ export const listContexts: Run = async (context) => {
   if (context.isJson)
     for (const [name, { host, project }] of all)
       context.io.stdout.write(
-        `${JSON.stringify({ name, host, ...(project === undefined ? {} : { project }), current: name === current })}\n`,
+        `${JSON.stringify({ name, host, ...withoutUndefined({ project }), current: name === current })}\n`,
       );
   const rows = all.map(([name, { host }]) => [name === current ? '*' : '', name, host]);
   context.out(renderTable(['', 'NAME', 'HOST'], rows, paintFor(context.color)));

@@ -10,6 +10,7 @@ import { clientOptionsOf } from '../../session/host.ts';
 import { readLogin, removeLogin, writeLogin } from '../../session/login-file.ts';
 import { logIn, loginOf, type IssuerOfHost } from '../../session/login.ts';
 import type { LoginOptions } from './access-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const login: Run<LoginOptions> = async (context, [given = '']) => {
   const { host: named, serverCert } = await serverOptions(context.options, given, context.io.env);
@@ -22,7 +23,7 @@ export const login: Run<LoginOptions> = async (context, [given = '']) => {
   const made = loginOf(host, issuer, tokens, context.io.nowMs());
   const pin = tls?.serverCertificate === undefined ? {} : { server_cert: tls.serverCertificate };
   const bearer = { current: () => made.access_token, fresh: () => Promise.resolve(made.access_token) };
-  const client = createClient(host, { bearer, ...(tls === undefined ? {} : { tls }) });
+  const client = createClient(host, { bearer, ...withoutUndefined({ tls }) });
   const { auth } = await using(client, async () => (await client.server(context.stop)).metadata);
   await writeLogin(context.io.env, { ...made, ...pin });
   context.jsonObjects({ host, issuer: issuer.issuer, auth });

@@ -10,6 +10,7 @@ import { formatOf } from '../../flags/output-flags.ts';
 import { withClient } from '../../session/connect.ts';
 import type { RunOf } from '../../session/context.ts';
 import type { trustAdd, trustList, trustRemove, trustShow } from './access-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const addToken: RunOf<typeof trustAdd> = async (context, [name = '']) => {
   const { restricted, projects: list } = context.options;
@@ -21,7 +22,7 @@ export const addToken: RunOf<typeof trustAdd> = async (context, [name = '']) => 
     const { token, addresses, expires } = tokenOf((await client.http.send<Operation>(call, context.stop)).metadata);
     if (addresses.length === 0)
       context.note(`${client.host} listens on no address: set core.https_address before you make a token`);
-    context.jsonObjects({ name, token, addresses, ...(expires === undefined ? {} : { expires_at: expires }) });
+    context.jsonObjects({ name, token, addresses, ...withoutUndefined({ expires_at: expires }) });
     context.out(token);
     context.note(`Good for one use${expires === undefined ? '' : `, until ${expires}`}: gantry trust join TOKEN`);
   });

@@ -17,6 +17,7 @@ import { reporterFor, type Reporter } from '../../output/reporter.ts';
 import { hostName } from '../../session/connect.ts';
 import type { SetPlan } from '../../session/plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type CarryOutOptions = HostOptions & RunOptions;
 
@@ -122,7 +123,7 @@ async function executeDepsOf(
     stop: context.stop,
     nowMs: io.nowMs,
     failFast: options.failFast === true,
-    ...(parallelism === undefined ? {} : { parallelism }),
+    ...withoutUndefined({ parallelism }),
   };
 }
 

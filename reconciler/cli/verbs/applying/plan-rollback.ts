@@ -19,6 +19,7 @@ import { placeOf } from '../../session/place.ts';
 import { planOf, type SetPlan } from '../../session/plan.ts';
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import { resume } from '../../session/resume.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** A number, or the text of a commit or message. */
 export const wantedRevision = (text: string | undefined): number | string | undefined =>
@@ -179,7 +180,7 @@ async function load(
   const input = {
     env: io.env,
     nowMs: io.nowMs(),
-    ...(options.project === undefined ? {} : { project: options.project }),
+    ...withoutUndefined({ project: options.project }),
   };
   const loaded = await loadWritten(number, written, input, known, context.stop);
   await context.diagnostics(loaded.diagnostics);

@@ -8,6 +8,7 @@ import { paintFor } from '../../output/paint.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { firstLine, renderTable } from '../../output/table.ts';
 import { outcomeWord } from '../../hosts/each-host.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface HostResult {
   readonly host: Host;
@@ -51,8 +52,7 @@ export function showRollout(context: Output, mode: Plan['mode'], results: readon
       address: one.host.address,
       state: one.state,
       exit_code: one.code,
-      ...(one.counts === undefined ? {} : { changes: one.counts }),
-      ...(one.message === undefined ? {} : { message: one.message }),
+      ...withoutUndefined({ changes: one.counts, message: one.message }),
     }));
     context.json(jsonLine('fleet_summary', line, { operation: mode, hosts }, context.io.nowMs()));
     return;

@@ -14,6 +14,7 @@ import { loadSet } from '../../session/load-set.ts';
 import { readPins } from '../../session/lock-file.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import type { RunContext } from './run-context.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface HostManifests {
   readonly host: Host;
@@ -110,5 +111,5 @@ const revisionOf = (hosts: readonly HostManifests[]): string =>
 function ownHost({ options, io }: RunContext): Host {
   const address = hostOf(options, io);
   const { project } = options;
-  return { name: address, address, labels: {}, groups: [], vars: {}, ...(project === undefined ? {} : { project }) };
+  return { name: address, address, labels: {}, groups: [], vars: {}, ...withoutUndefined({ project }) };
 }

@@ -17,6 +17,7 @@ import type {
   ClusterRestoreOptions,
   clusterShow,
 } from './cluster-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const listMembers: RunOf<typeof clusterList> = async (context) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'yaml', 'json', 'name']);
@@ -89,7 +90,7 @@ export const evacuateMember: RunOf<typeof clusterEvacuate> = (context, [name = '
   const { mode } = context.options;
   if (mode !== undefined && !modes.includes(mode))
     throw usageError(`--mode ${JSON.stringify(mode)} is not one of ${modes.join(', ')}`);
-  return changeState(context, name, { action: 'evacuate', ...(mode === undefined ? {} : { mode }) });
+  return changeState(context, name, { action: 'evacuate', ...withoutUndefined({ mode }) });
 };
 
 export const restoreMember: Run<ClusterRestoreOptions> = (context, [name = '']) =>

@@ -19,6 +19,7 @@ import { CliError, commandError } from '../../errors/usage-error.ts';
 import { needReadableFile } from '../../errors/readable-file.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { followOperation } from '../../session/follow-operation.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** An owner with a slash is a volume: container names have none. */
 function placeOf(owner: string): { readonly pool: string; readonly volume: string } | undefined {
@@ -34,10 +35,10 @@ function callsOf(http: Http, owner: string) {
 export const createBackup: RunOf<typeof backupCreate> = async (context, [container = '', name]) => {
   const { containerOnly, optimized, compression, expires } = context.options;
   const body = {
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ name }),
     ...(containerOnly === true ? { [placeOf(container) === undefined ? 'container_only' : 'volume_only']: true } : {}),
     ...(optimized === true ? { optimized_storage: true } : {}),
-    ...(compression === undefined ? {} : { compression_algorithm: compression }),
+    ...withoutUndefined({ compression_algorithm: compression }),
     // Both members: older servers only read the second.
     ...(expires === undefined ? {} : { expires_at: expires, expiry: expires }),
   };
@@ -112,7 +113,7 @@ export const importBackupFile: RunOf<typeof backupImport> = async (context, [fil
   const wanted = {
     source: file === '-' ? context.io.stdin : file,
     onProgress: uploadProgress(context, file),
-    ...(storage === undefined ? {} : { pool: storage }),
+    ...withoutUndefined({ pool: storage }),
     ...(place === undefined ? {} : { volumeIn: place.pool }),
     ...(plain === undefined || plain === '' ? {} : { name: plain }),
     ...(allowHostAccess === true ? { allowHostAccess } : {}),

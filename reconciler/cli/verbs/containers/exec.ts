@@ -12,6 +12,7 @@ import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { explainPower } from '../../errors/not-running.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const interruptSignal = 2;
 
@@ -42,9 +43,7 @@ export async function runInside(
     const request = {
       command,
       environment,
-      ...(user === undefined ? {} : { user }),
-      ...(group === undefined ? {} : { group }),
-      ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
+      ...withoutUndefined({ user, group, cwd: flags.cwd }),
       ...(isTerminal ? { terminal: sizeOf(io) } : {}),
       stdin: io.stdin,
       stdout: io.raw.stdout,

@@ -12,6 +12,7 @@ import { withClient } from '../../session/connect.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { below, refuse, idOption, modeOption, parseFileAddress } from './file-address.ts';
 import { fileError } from '../../../../server/lib/shared/error-code.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface Push {
   readonly files: Files;
@@ -34,14 +35,14 @@ export const pushFile: RunOf<typeof filePush> = async (context, [source = '', ta
   const at = path.endsWith('/') ? `${path}${basename(resolve(source))}` : path;
   const found = source === '-' ? undefined : await lookAt(source, options.recursive === true);
   await withClient(context, async (client) => {
-    const ids = { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
+    const ids = { ...withoutUndefined({ uid, gid }) };
     const files = filesOf(client.http, container);
     const progress = (file: string): OnSent => uploadProgress(context, file);
     const push: Push = { files, signal: context.stop, ids, mode, note: context.note, progress };
     try {
       if (options.createDirs === true) await makeParents(push, at);
       if (found === undefined) {
-        const wanted = { ...ids, ...(mode === undefined ? {} : { mode }) };
+        const wanted = { ...ids, ...withoutUndefined({ mode }) };
         await files.write(at, context.io.stdin, wanted, context.stop);
       } else if (found.isDirectory()) await pushDirectory(push, source, found, at);
       else await pushOne(push, source, found, at);

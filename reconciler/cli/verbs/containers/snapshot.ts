@@ -15,6 +15,7 @@ import { refuseServerInName } from '../../flags/server-in-name.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
 import { usageError, commandError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface SnapshotAddress {
   readonly container: string;
@@ -26,9 +27,9 @@ export const createSnapshot: RunOf<typeof snapshotCreate> = async (context, [tex
   refuseServerInName(text);
   const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
   const body: SnapshotCreate = {
-    ...(snapshot === undefined ? {} : { name: snapshot }),
+    ...withoutUndefined({ name: snapshot }),
     ...(options.stateful === true ? { stateful: true } : {}),
-    ...(options.description === undefined ? {} : { description: options.description }),
+    ...withoutUndefined({ description: options.description }),
     ...(options.expires === undefined ? {} : { expires_at: parseMoment(options.expires, context.io.nowMs()) }),
   };
   await withClient(context, async (client) => {
@@ -139,7 +140,7 @@ async function change(
   path: string,
   json?: object,
 ): Promise<void> {
-  const call = { method, path, ...(json === undefined ? {} : { json }) };
+  const call = { method, path, ...withoutUndefined({ json }) };
   await withClient(context, async (client) => {
     await client.operations.run(() => client.http.send(call, context.stop), context.cancel).catch(missing(address));
   });

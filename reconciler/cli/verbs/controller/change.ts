@@ -55,7 +55,7 @@ export const resume: Run<ApiOptions> = async (context, [set = '', id]) => {
 export const rollback: Run<RollbackOptions> = async (context, [set = '', revision = '']) => {
   const { host, reason } = context.options;
   if (reason === undefined) throw usageError('--reason says to others why the set goes back');
-  const body = { revision, reason, ...(host === undefined ? {} : { hosts: host }) };
+  const body = { revision, reason, ...withoutUndefined({ hosts: host }) };
   const operation = await post<Operation>(context, set, 'rollback', body);
   context.out(
     `The set ${set} goes back to ${operation.revision ?? revision}; gantry controller resume ${set} ends it.`,

@@ -8,6 +8,7 @@ import { throwOnErrors } from '../../session/load-set.ts';
 import type { Run, Output } from '../../session/context.ts';
 import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import type { ControllerOptions } from './controller-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const runController: Run<ControllerOptions> = async (context) => {
   const file = context.options.config ?? 'gantry.yaml';
@@ -40,7 +41,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
         : await opened(listenFor(config, engine, hub, pageDirectory), 'The API of the controller does not begin');
     if (api !== undefined) context.out(`Listening on ${api.url}`);
     const { Reloader } = await import('../../../controller/reload/reloader.ts');
-    const reloader = new Reloader({ engine, hub, ...(api === undefined ? {} : { api }) });
+    const reloader = new Reloader({ engine, hub, ...withoutUndefined({ api }) });
     const watching = reloader.watch(context.stop);
     context.io.onHangup?.(() => void reloader.reload());
     await untilAborted(context.stop);

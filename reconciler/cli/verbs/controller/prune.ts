@@ -7,6 +7,7 @@ import { short } from './answer.ts';
 import { inSet, readOverview, withApi } from './controller-api.ts';
 import { lineOfHost, linesOfPlan } from './explain-set.ts';
 import type { controllerApprove, PruneOptions } from './controller-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const prune: Run<PruneOptions> = (context, [set = '']) =>
   pruneSet(context, set, context.options.approve === true);
@@ -19,7 +20,7 @@ export const approve: RunOf<typeof controllerApprove> = async (context, [set = '
     if (gate === undefined) return false;
     for (const line of linesOfPlan(gate)) context.out(line);
     const { plan, revision } = gate;
-    const body = { revision, plan, reason, ...(host === undefined ? {} : { hosts: host }) };
+    const body = { revision, plan, reason, ...withoutUndefined({ hosts: host }) };
     const approval = await api.post<ApprovalStatus>(inSet(set, 'approve'), body);
     context.json(JSON.stringify(approval));
     context.out(`It is approved until ${approval.until}.`);

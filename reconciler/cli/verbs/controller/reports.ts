@@ -29,6 +29,7 @@ import type {
 import { explainSet } from './explain-set.ts';
 import { detailText, previewText } from './report-texts.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const showHistory: Run<HistoryOptions> = (context, [set = '']) =>
   withApi(context, async (api) => {
@@ -109,7 +110,7 @@ export const showPlan: RunOf<typeof controllerPlan> = (context, [set = '']) =>
     if (ref === undefined) throw usageError(`the set ${set} has no revision yet: name one with --branch`);
     const preview = await api.post<Preview>(inSet(set, 'preview'), {
       ref,
-      ...(host === undefined ? {} : { hosts: host }),
+      ...withoutUndefined({ hosts: host }),
     });
     printAnswer(context, { type: 'controller_plan', value: preview, text: () => previewText(set, preview) });
     return codeOfPlan(preview, detailedExitcode === true);

@@ -14,6 +14,7 @@ import { readPins } from '../../session/lock-file.ts';
 import { openBrowser } from '../../output/open-browser.ts';
 import { untilAborted } from '../../../../server/lib/shared/deadline.ts';
 import type { UiOptions } from './controller-verbs.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
 
@@ -40,7 +41,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
         labels: {},
         groups: [],
         vars: {},
-        ...(project === undefined ? {} : { project }),
+        ...withoutUndefined({ project }),
       },
       connect: async () => client,
       set,

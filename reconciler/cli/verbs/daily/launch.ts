@@ -12,6 +12,7 @@ import { followOperation } from '../../session/follow-operation.ts';
 import { parseImageWord, readRemotes, type ImageWord } from '../../session/remotes.ts';
 import type { LaunchOptions } from './daily-verbs.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type Devices = NonNullable<ContainerCreate['devices']>;
 
@@ -23,7 +24,7 @@ export const launch: Run<LaunchOptions> = async (context, [word = '', address]) 
   await withClient(context, async (client) => {
     const profiles = options.profile ?? ['default'];
     const body: ContainerCreate = {
-      ...(given === undefined ? {} : { name: given }),
+      ...withoutUndefined({ name: given }),
       source: await sourceOf(client, image, stop),
       profiles: [...profiles],
       config,

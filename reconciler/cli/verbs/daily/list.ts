@@ -16,6 +16,7 @@ import type { Context, Run, Output } from '../../session/context.ts';
 import { shownName } from '../objects/columns.ts';
 import type { ListOptions } from './daily-verbs.ts';
 import { ownersOf } from './owners.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface Row {
   readonly kind: 'container';
@@ -108,7 +109,7 @@ function rowOf(one: ListedContainer, project: string): Row {
 /** The containers as the server has them: JSON as one array, as `lxc list --format json` and kubectl write it. */
 async function showAs(format: 'yaml' | 'json' | 'name', { io }: Output, listed: readonly Listed[]): Promise<void> {
   const objects = listed.map(({ row, live }) => ({
-    ...(row.host === undefined ? {} : { host: row.host }),
+    ...withoutUndefined({ host: row.host }),
     kind: row.kind,
     ...live,
   }));

@@ -6,6 +6,7 @@ import type { OwnerRecord } from '../../../core/ownership/owner-records.ts';
 import { parseContainerOrAddress } from '../../flags/parse-values.ts';
 import { recordsOf } from './owners.ts';
 import { refuseMissing } from '../../errors/missing-object.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface LiveObject {
   readonly kind: KindName;
@@ -23,5 +24,5 @@ export async function readLiveObject(client: Client, word: string, signal: Abort
   const { metadata: live, etag } = await client.get(kind, name, signal).catch(refuseMissing(kind, name));
   const { config } = (await client.server(signal)).metadata;
   const records = recordsOf(kind, name, live, config);
-  return { kind, name, address, live, records, ...(etag === undefined ? {} : { etag }) };
+  return { kind, name, address, live, records, ...withoutUndefined({ etag }) };
 }

@@ -3,6 +3,7 @@ import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import { hasConfig, recordsIn, type OwnerRecord } from '../../../core/ownership/owner-records.ts';
 import { readSetStates } from '../../../core/ownership/set-state.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface Owner {
   readonly set: string;
@@ -33,7 +34,7 @@ export const ownersOf = (...object: Parameters<typeof recordsOf>): readonly Owne
     set,
     isWhole: whole,
     isProtected: policy.protect,
-    ...(place === undefined ? {} : { place }),
+    ...withoutUndefined({ place }),
   }));
 
 /** `set web (declared in laptop:/srv/web)`; without owners `no set`. */

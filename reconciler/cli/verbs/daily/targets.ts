@@ -12,6 +12,7 @@ import { eachHost, worstCode } from '../../hosts/each-host.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Command, Context, Fleet, Output, Run } from '../../session/context.ts';
 import { ownersOf, type Owner } from './owners.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface Target {
   readonly kind: KindName;
@@ -119,7 +120,7 @@ async function listTargets(
         name,
         owners: ownersOf(kind, name, live, config),
         ...(kind === 'container' && status !== undefined ? { status } : {}),
-        ...(host === undefined ? {} : { host }),
+        ...withoutUndefined({ host }),
       };
     });
   });

@@ -14,6 +14,7 @@ import { parseImageWord, readRemotes } from '../../session/remotes.ts';
 import { uploadProgress } from '../../session/upload-progress.ts';
 import { needReadableFile } from '../../errors/readable-file.ts';
 import { followOperation } from '../../session/follow-operation.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export const importImage: Run<ImageImportOptions> = async (context, [file = '', rootfs]) => {
   const given = context.options;
@@ -48,10 +49,9 @@ export const copyImage: Run<ImageCopyOptions> = async (context, [name = '']) => 
       mode: 'pull',
       server,
       // Servers assume their own protocol by default.
-      ...(protocol === undefined ? {} : { protocol }),
+      ...withoutUndefined({ protocol }),
       alias,
-      ...(certificate === undefined ? {} : { certificate }),
-      ...(given.secret === undefined ? {} : { secret: given.secret }),
+      ...withoutUndefined({ certificate, secret: given.secret }),
     },
   });
 };
@@ -61,7 +61,7 @@ async function placeOf(
   { options: { from, protocol }, io }: Context<ImageCopyOptions>,
   name: string,
 ): Promise<{ readonly server: string; readonly protocol?: string; readonly alias: string }> {
-  if (from !== undefined) return { server: from, alias: name, ...(protocol === undefined ? {} : { protocol }) };
+  if (from !== undefined) return { server: from, alias: name, ...withoutUndefined({ protocol }) };
   const { remote, alias } = parseImageWord(name, await readRemotes(io.env));
   if (remote === undefined)
     throw usageError(`${name} names no server: write REMOTE:${name} (gantry remote list), or --from URL`);
@@ -72,7 +72,7 @@ export const publishImage: RunOf<typeof imagePublish> = async (context, [name = 
   const given = context.options;
   return make(context, {
     ...factsOf(given),
-    ...(given.compression === undefined ? {} : { compression_algorithm: given.compression }),
+    ...withoutUndefined({ compression_algorithm: given.compression }),
     source: { type: name.includes('/') ? 'snapshot' : 'container', name },
   });
 };

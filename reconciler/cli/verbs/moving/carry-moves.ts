@@ -11,6 +11,7 @@ import { copyUntilShort } from './copy-passes.ts';
 import type { ContainerMove, ImageMove, Move, ObjectMove, VolumeMove } from './moves.ts';
 import type { Progress } from './progress-file.ts';
 import { isStopped, startOnce, statusOf, stopOrKill } from './stop-and-start.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface Carrier {
   readonly from: Client;
@@ -73,7 +74,7 @@ async function carryVolume(carrier: Carrier, own: Carrier, move: VolumeMove): Pr
     await copyVolume(
       { client: from, pool, name },
       { client: to, pool, name },
-      { description, config, ...(own.mode === undefined ? {} : { mode: own.mode }) },
+      { description, config, ...withoutUndefined({ mode: own.mode }) },
       signal,
     );
   await own.progress.record(id, { stage: 'done' });
@@ -162,7 +163,7 @@ async function copyOnce({ from, to, mode, signal }: Carrier, { name, devices, dr
     devices,
     drops: (key) => drops.includes(key),
     refresh: await has(to, 'container', name, signal),
-    ...(mode === undefined ? {} : { mode }),
+    ...withoutUndefined({ mode }),
   };
   await copyContainer({ client: from, name }, { client: to, name }, options, signal);
 }

@@ -8,6 +8,7 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import { fit } from './fit.ts';
 import { onParents } from './host-bridges.ts';
 import type { ContainerMove, Devices, Difference, MoveRequest } from './moves.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface Decided {
   readonly moves: readonly ContainerMove[];
@@ -54,7 +55,7 @@ function decideContainer(request: MoveRequest, key: string, live: JsonObject, be
     id,
     type: 'container',
     name: plainName(key, project),
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
     isRunning,
     stopsFirst: isRunning && volumes.length > 0,
     volumes,

@@ -11,6 +11,7 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import { fit } from './fit.ts';
 import { onHostBridges, onParents } from './host-bridges.ts';
 import type { Difference, Move, MovePlan, MoveRequest } from './moves.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** In the order of creation. */
 const textKinds = [
@@ -46,7 +47,7 @@ function decideObject(request: MoveRequest, kind: TextKind, key: string, { objec
   if (kind === 'network' && live['managed'] === false) return nothing;
   const there = tableOf(target, kind).get(key)?.object as JsonObject | undefined;
   const project = textOf(live['project']);
-  const base = { id, name: plainName(key, project), ...(project === undefined ? {} : { project }) };
+  const base = { id, name: plainName(key, project), ...withoutUndefined({ project }) };
   if (kind === 'image') return decideImage(live, there, base);
   const reason = staysBehind(request, kind, live);
   if (reason !== undefined && there === undefined) return left(reason);

@@ -7,6 +7,7 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import { volumesOf } from './decide-containers.ts';
 import { fit } from './fit.ts';
 import type { ContainerMove, Difference, MoveRequest, VolumeMove } from './moves.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface Decided {
   readonly moves: readonly VolumeMove[];
@@ -62,7 +63,7 @@ function decideVolume(
     id,
     type: 'volume',
     name,
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
     pool,
     description: asText(live['description']),
     config: presentTexts(values['config']),

@@ -20,6 +20,7 @@ import type { Difference, Move, MovePlan } from './moves.ts';
 import type { MigrateOptions } from './moving-verbs.ts';
 import { openProgress, type Progress } from './progress-file.ts';
 import { readInventory } from './read-inventory.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type Moving = Context<MigrateOptions>;
 
@@ -93,7 +94,7 @@ async function planOf(context: Moving, from: Client, to: Client, progress: Progr
     target,
     keepsAddresses,
     begun: new Set(progress.entries.keys()),
-    ...(architectures === undefined ? {} : { architectures }),
+    ...withoutUndefined({ architectures }),
   });
 }
 
@@ -184,9 +185,7 @@ async function lxdOptions({ options, io }: Moving): Promise<MigrateOptions & Pic
   if (lxd === undefined && local === undefined)
     throw usageError(`no LXD on this host (${sockets.join(', ')}): name it with --lxd https://HOST:8443`);
   const own: ConnectOptions = {
-    ...(lxdClientCert === undefined ? {} : { clientCert: lxdClientCert }),
-    ...(lxdClientKey === undefined ? {} : { clientKey: lxdClientKey }),
-    ...(lxdServerCert === undefined ? {} : { serverCert: lxdServerCert }),
+    ...withoutUndefined({ clientCert: lxdClientCert, clientKey: lxdClientKey, serverCert: lxdServerCert }),
   };
   const server = await serverOptions(own, lxd ?? `unix://${local ?? ''}`, io.env);
   return { ...shared, ...server, flagPrefix: '--lxd-' };

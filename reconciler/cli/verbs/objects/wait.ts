@@ -14,6 +14,7 @@ import { parseContainer } from '../../flags/parse-values.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, ExpiredError, usageError } from '../../errors/usage-error.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const waitMs = 60_000;
 
@@ -80,7 +81,7 @@ async function declared(context: Context<WaitOptions>, names: readonly string[])
   if (missing !== undefined) throw usageError(`container/${missing} is not declared in the manifests`);
   return found.map(({ name, project, manage }) => ({
     name: plainName(name, project),
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
     conditions: [running, ...manage.wait],
   }));
 }

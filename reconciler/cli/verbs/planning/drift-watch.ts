@@ -29,6 +29,7 @@ import { reportingOnce } from '../../watch/report-once.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const defaultIntervalMs = 300_000;
 
@@ -114,7 +115,7 @@ class DriftWatcher {
       look: (occasion, signal) => this.#look(occasion, signal),
       onConnection: (state) => this.#out.connection(state),
       onFailure: (error) => this.#failed(error),
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
     };
   }
 

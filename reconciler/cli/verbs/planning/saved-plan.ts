@@ -29,6 +29,7 @@ import { planOf, type SetPlan, type PlanningOptions } from '../../session/plan.t
 import { CliError, usageError, commandError } from '../../errors/usage-error.ts';
 import { replaceWhole } from '../../../../server/lib/durable-files.ts';
 import { mapAtMost } from '../../../../server/lib/shared/concurrency-limit.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -101,7 +102,7 @@ export async function planToSave(
     set: owner.set,
     options: planOptionsFor(context.options, loaded.documents),
     server: await serverOf(client, context.stop),
-    ...(owner.place === undefined ? {} : { place: owner.place }),
+    ...withoutUndefined({ place: owner.place }),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,
     written: (await import('../../../engine/runs/cut-written.ts')).cutWritten(loaded.written, owner.hash),
@@ -168,7 +169,7 @@ export async function planAgain(context: Context<PlanningOptions>, client: Clien
     documents,
     origin: { set: saved.set, options: saved.options },
     images: new Map(Object.entries(saved.images)),
-    ...(saved.place === undefined ? {} : { place: saved.place }),
+    ...withoutUndefined({ place: saved.place }),
   };
   const planned = await planOf(context, client, source, saved.mode);
   const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);

@@ -9,6 +9,7 @@ import type { HttpSettings } from '../settings.ts';
 import type { ApiCaller } from './authenticator.ts';
 import { allows, hostsOfSet, type Grantee } from './grants.ts';
 import { scopeOf, type Scope } from './scope.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface GateDeps {
   readonly controller: Pick<Controller, 'overview'>;
@@ -106,8 +107,7 @@ export class Gate {
     const facts = set === undefined ? hostsOfSet(overview, '', hosts ?? []) : hostsOfSet(overview, set, hosts);
     const rights = this.#rightsOf(endpoint, set, body);
     const missing = rights.find(
-      (right) =>
-        !allows(this.#grants(), granteeOf(caller), { right, ...(set === undefined ? {} : { set }), hosts: facts }),
+      (right) => !allows(this.#grants(), granteeOf(caller), { right, ...withoutUndefined({ set }), hosts: facts }),
     );
     if (missing === undefined) return undefined;
     const where = facts.map(({ name }) => name).slice(0, 5);
@@ -142,9 +142,9 @@ export class Gate {
       from,
       via: caller.via,
       what: endpoint.id,
-      ...(set === undefined ? {} : { set }),
+      ...withoutUndefined({ set }),
       ...(hosts === undefined ? {} : { hosts: [...hosts] }),
-      ...(reason === undefined ? {} : { why: reason }),
+      ...withoutUndefined({ why: reason }),
       ...(Object.keys(request).length === 0 ? {} : { request: { ...request } }),
     };
   }
@@ -153,8 +153,7 @@ export class Gate {
 export const granteeOf = ({ role, token, session }: ApiCaller): Grantee => {
   const user = token ?? session?.token;
   return {
-    ...(role === undefined ? {} : { role }),
-    ...(user === undefined ? {} : { token: user }),
+    ...withoutUndefined({ role, token: user }),
     ...(session?.groups === undefined ? {} : { groups: session.groups }),
   };
 };

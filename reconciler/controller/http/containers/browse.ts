@@ -4,6 +4,7 @@ import { discard } from '../../../../server/client/files/file-helpers.ts';
 import { withLimit } from '../../../../server/lib/shared/deadline.ts';
 import { compareText } from '../../../core/text/listing-order.ts';
 import type { FileRow, FileView } from '../../contract/index.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** Max entries of a directory; people open others by path. */
 const maxEntries = 500;
@@ -43,5 +44,5 @@ function factsOf(entry: FileEntry): Omit<FileRow, 'name'> {
   if (entry.type === 'symlink') return { type, uid, gid, mode, target: entry.target };
   if (entry.type === 'directory') return { type, uid, gid, mode };
   discard(entry);
-  return { type, uid, gid, mode, ...(entry.sizeBytes === undefined ? {} : { sizeBytes: entry.sizeBytes }) };
+  return { type, uid, gid, mode, ...withoutUndefined({ sizeBytes: entry.sizeBytes }) };
 }

@@ -1,6 +1,7 @@
 // Describes a container for the page, from its host's answers. Pure.
 import type { ContainerFull } from '../../../../server/api/container/container.ts';
 import type { ContainerFigures, ContainerView } from '../../contract/index.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type State = NonNullable<ContainerFull['state']>;
 
@@ -8,7 +9,7 @@ export function describeContainer(full: ContainerFull): ContainerView {
   const { name, project, status, description, profiles, state, snapshots } = full;
   return {
     name,
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
     status,
     ...(description === '' ? {} : { description }),
     addresses: state === null ? [] : addressesOf(state),

@@ -11,6 +11,7 @@ import type { ApiCaller } from '../access/authenticator.ts';
 import { endpoints } from '../endpoints.ts';
 import { Refusal, toRefusal } from '../refusal.ts';
 import { readQuery } from '../route.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** How often the right to the console, and whether the browser is there, is checked while it is open. */
 const checkEveryMs = 15_000;
@@ -94,7 +95,7 @@ export class Consoles {
     const { authenticator, gate, isOn, log } = this.#deps;
     const end = new AbortController();
     const { host, container: name, project, command } = wanted;
-    const body = { name, ...(project === undefined ? {} : { project }), ...(command === undefined ? {} : { command }) };
+    const body = { name, ...withoutUndefined({ project, command }) };
     const asked = {
       endpoint: row ?? { id: 'console' },
       caller,

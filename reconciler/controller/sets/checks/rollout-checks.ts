@@ -6,6 +6,7 @@ import type { MetricCheck } from '../../config/config.ts';
 import { judgeMetric } from '../../decide/judge-metric.ts';
 import { authorizationOf, bodyText, dispatcherFor, get } from '../../sources/http/download.ts';
 import { pause, withLimit } from '../../../../server/lib/shared/deadline.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface CheckedBatch {
   readonly set: string;
@@ -58,8 +59,7 @@ async function problemOf(check: MetricCheck, batch: CheckedBatch, signal: AbortS
   const what = `the check ${check.name}`;
   const { tokenFile, caFile } = check;
   const credentials = {
-    ...(tokenFile === undefined ? {} : { passwordFile: tokenFile }),
-    ...(caFile === undefined ? {} : { caFile }),
+    ...withoutUndefined({ passwordFile: tokenFile, caFile }),
   };
   const unchanged = (path: string): string => path;
   const limited = withLimit(signal, longestLookMs);

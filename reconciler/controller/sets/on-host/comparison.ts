@@ -14,6 +14,7 @@ import { driftOfSuspended, isNothing, withSuspended } from '../../decide/suspend
 import { ofHost } from '../../decide/suspensions.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { planTarget } from './plan-target.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface ComparisonInput {
   readonly target: HostTarget;
@@ -68,7 +69,7 @@ export class Comparison {
     const basis: Partial<Restraint> = {
       isCalm: this.calmMs > 0,
       skipsWaits: !config.health.wait,
-      ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
+      ...withoutUndefined({ waitMs: config.health.timeoutMs }),
     };
     // A set that asks for approvals asks for one for each deletion anyway.
     const options =

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { LifecycleChange } from '../../../core/drift/lifecycle-changes.ts';
 import type { DriftRecord } from '../../contract/index.ts';
 import type { DriftFinding, DriftOutcome } from '../../decide/judge-drift.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export class DriftBook {
   readonly #host: string;
@@ -51,7 +52,7 @@ export class DriftBook {
         host: this.#host,
         address,
         paths: [...new Set([...(known?.paths ?? []), ...paths])],
-        ...(by === undefined ? {} : { by }),
+        ...withoutUndefined({ by }),
         action,
       };
       this.#open.set(address, record);

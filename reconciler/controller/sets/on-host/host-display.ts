@@ -7,6 +7,7 @@ import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '..
 import type { Comparison } from './comparison.ts';
 import type { AppliedRevision } from '../../decide/set-state.ts';
 import { ObjectBoard } from './object-board.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
 
@@ -59,7 +60,7 @@ export class HostDisplay {
       host: this.#host,
       status: isOffline && status !== 'suspended' ? 'unknown' : status,
       ...(applied === undefined ? {} : { appliedRevision: applied.revision, lastSyncAt: applied.at }),
-      ...(error === undefined ? {} : { error }),
+      ...withoutUndefined({ error }),
       objects: countsOf(this.#board.objects.values()),
     };
   }

@@ -24,6 +24,7 @@ import { nameOf, rolloutOf, type HostTarget, type SetOnHostDeps } from './host-t
 import type { HostState, HostDisplay } from './host-display.ts';
 import { ReportedChanges } from './reported-changes.ts';
 import { ofHost } from '../../decide/suspensions.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface ReconcilerDeps extends SetOnHostDeps, ContestedDeps {
   readonly display: HostDisplay;
@@ -279,5 +280,5 @@ export class HostReconciler {
 const stateOf = ({ status, why, isAway }: Exclude<Verdict, { kind: 'apply' }>): HostState => ({
   status,
   isAway: isAway === true,
-  ...(why === undefined ? {} : { error: why }),
+  ...withoutUndefined({ error: why }),
 });

@@ -8,6 +8,7 @@ import { SetRun, type RunNotes } from '../../../engine/runs/set-run.ts';
 import type { StepGuard } from '../../../engine/steps/context.ts';
 import type { EngineEvent } from '../../../engine/steps/events.ts';
 import type { Client } from '../../../../server/client/client.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface PlanRun extends PlanLimits {
   readonly client: Client;
@@ -48,7 +49,7 @@ export async function runPlan(run: PlanRun): Promise<RunResult> {
   const { plan, observed, owner } = made;
   const setRun = new SetRun({
     ...owner,
-    ...(observed.base === undefined ? {} : { project: observed.base }),
+    ...withoutUndefined({ project: observed.base }),
     client,
     lockTimeoutMs,
     ttlMs: runTtlMs,

@@ -15,6 +15,7 @@ import { bodyText, dispatcherFor, get } from '../http/download.ts';
 import { explained } from './explain-answer.ts';
 import { readListing, type BucketObject } from './read-listing.ts';
 import { encoded, signedGet, type S3Login } from './sign-request.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const maxPage = 8 * 1024 * 1024;
 const readsAtOnce = 8;
@@ -54,7 +55,7 @@ export function openBucketSource(name: string, settings: BucketSettings, context
       const query = { 'list-type': '2', 'encoding-type': 'url', ...(prefix === '' ? {} : { prefix }) };
       for (const [key, value] of Object.entries({
         ...query,
-        ...(next === undefined ? {} : { 'continuation-token': next }),
+        ...withoutUndefined({ 'continuation-token': next }),
       }))
         url.searchParams.set(key, value);
       const page = readListing((await bodyText(await ask(url), maxPage, what)).toString('utf8'), what);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { confined } from '../../../../server/lib/confined.ts';
 import { type SourceError, sourceErrors } from '../source.ts';
 import { explainGit } from './explain-git.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface GitCall {
   readonly args: readonly string[];
@@ -75,7 +76,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
     // A separate process group, so that git's helpers (ssh, index-pack) end with it. It has no terminal then.
     detached: !isOwn,
     env: { ...options.env, ...call.env },
-    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+    ...withoutUndefined({ cwd: call.cwd }),
   });
   const limit = call.maxBytes ?? maxOutput;
   const chunks: Buffer[] = [];

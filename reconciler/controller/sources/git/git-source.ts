@@ -26,6 +26,7 @@ import { writeTree } from './read-tree.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
 import { verifySignature } from './signatures.ts';
 import { ConcurrencyLimit } from '../../../../server/lib/shared/concurrency-limit.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 /** The repository during an action, which `signal` ends. */
 interface Repository {
@@ -170,7 +171,7 @@ export class GitSource implements Source {
         ...environment,
         shown: this.#label,
         folders: [resolve(this.#folder)],
-        ...(gitProgram === undefined ? {} : { program: gitProgram }),
+        ...withoutUndefined({ program: gitProgram }),
       });
       const mirror = new Mirror(join(this.#folder, 'mirror.git'), git, this.#address, this.#limits, this.#isLinear);
       return work({ mirror, env: environment.env, signal: limited });
@@ -205,7 +206,7 @@ export class GitSource implements Source {
     const verified = await this.#verify(repository, fetched, `${chosen.shown} at ${commit.slice(0, 12)}`, tag);
     const { at, who, message } = await repository.mirror.describe(commit, repository.signal);
     const reference = chosen.shown;
-    return { revision: commit, at, reference, who, message, ...(verified === undefined ? {} : { verified }) };
+    return { revision: commit, at, reference, who, message, ...withoutUndefined({ verified }) };
   }
 
   /** Undefined: the settings ask for no signature. Throws SourceError unverified. */

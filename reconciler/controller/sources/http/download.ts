@@ -6,6 +6,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { SourceError, sourceErrors } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface Download {
   /** Names the download in messages. */
@@ -28,7 +29,7 @@ export async function get(url: URL, download: Download, signal?: AbortSignal): P
   for (let hops = 0; ; hops += 1) {
     const isHome = at.origin === url.origin;
     const headers = { ...download.headers, ...(authorization !== undefined && isHome ? { authorization } : {}) };
-    const init = { headers, redirect: 'manual' as const, dispatcher, ...(signal === undefined ? {} : { signal }) };
+    const init = { headers, redirect: 'manual' as const, dispatcher, ...withoutUndefined({ signal }) };
     const response = await fetch(at.href, init).catch((error: unknown) => {
       signal?.throwIfAborted();
       throw sourceErrors.unreachable(`${what}: ${at.host} cannot be reached: ${causeOf(error)}`, {

@@ -1,5 +1,6 @@
 // Parses references of OCI artefacts: REGISTRY/NAME:TAG, REGISTRY/NAME@DIGEST. Pure.
 import { type SourceError, sourceErrors } from '../source.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface OciReference {
   readonly registry: string;
@@ -68,5 +69,5 @@ export function readChallenge(
   );
   const { realm, service, scope } = members;
   if (realm === undefined) return undefined;
-  return { realm, ...(service === undefined ? {} : { service }), ...(scope === undefined ? {} : { scope }) };
+  return { realm, ...withoutUndefined({ service, scope }) };
 }

@@ -16,6 +16,7 @@ import { keep } from '../http/keep.ts';
 import { readCosignKey, signerOf } from './cosign.ts';
 import { layerOf, readOciReference } from './oci-reference.ts';
 import { openRegistry, type Registry } from './registry.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 interface Fetched {
   readonly revision: string;
@@ -115,7 +116,7 @@ export class OciSource implements Source {
         `${what} is not used: the digest of its manifest is ${revision}, and ${digest} is wanted`,
       );
     const signer = await this.#signedBy(registry, revision, signal);
-    const found = { revision, ...(signer === undefined ? {} : { signer }) };
+    const found = { revision, ...withoutUndefined({ signer }) };
     if ((await checkouts.find(revision)) !== undefined) return found;
     const layer = layerOf(text.toString('utf8'), what);
     if (layer.size > limits.bytes) throw tooLarge(what, limits);

@@ -4,6 +4,7 @@ import { toBool, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
 import type { Context } from './instance.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 type Rule = Parameters<typeof listOf>[0];
 
@@ -30,7 +31,7 @@ const codes: Readonly<Record<Rules['kind'], Code>> = {
 export function judge({ label, kind, piece, rules }: Rules, judging: Judging, report: Report): void {
   for (const rule of listOf(rules)) {
     const { file, steps, construct } = below(piece, kind);
-    const where = { file, steps, ...(construct === undefined ? {} : { construct }) };
+    const where = { file, steps, ...withoutUndefined({ construct }) };
     const { condition } = rule;
     if (condition === undefined)
       report({ code: 'E_SHAPE', message: `${label}: the ${kind} has no condition`, ...where });

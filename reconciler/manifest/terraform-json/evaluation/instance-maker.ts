@@ -7,6 +7,7 @@ import { typedAnswer } from './data-value.ts';
 import { shaped, ShapeError, withComputed, type Members } from './argument-shapes.ts';
 import type { Context, Instance, Module, ReferableType } from './instance.ts';
 import { projectFor } from './provider-of.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export class InstanceMaker {
   readonly #module: Module;
@@ -104,7 +105,7 @@ export class InstanceMaker {
     const answer = shared.read({
       type: resource.type,
       args: Object.fromEntries(written.map(([name, value]) => [name, toPlain(value) as Json])),
-      ...(project === undefined ? {} : { project }),
+      ...withoutUndefined({ project }),
     });
     if (answer === undefined) return unknown;
     if ('value' in answer) return mapFrom([...written, ...Object.entries(typedAnswer(answer.value as ValueMap))]);
@@ -113,7 +114,7 @@ export class InstanceMaker {
     const message = `${resource.address}: ${answer.error}`;
     const { file, steps, construct, check } = resource;
     if (check === undefined)
-      shared.report({ code: 'E_DATA', message, file, steps, ...(construct === undefined ? {} : { construct }) });
+      shared.report({ code: 'E_DATA', message, file, steps, ...withoutUndefined({ construct }) });
     else shared.warn(`check ${check}: ${message}`);
     return unknown;
   }

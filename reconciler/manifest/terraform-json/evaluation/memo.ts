@@ -5,6 +5,7 @@ import { ConversionError, unknown, type Value } from '../expression/values.ts';
 import type { Problem } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
 import type { Context, EvaluationState } from './instance.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export class Memo {
   readonly #shared: EvaluationState;
@@ -57,7 +58,7 @@ export class Memo {
   }
 
   refuse(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
-    this.#shared.report({ code, message, file, steps, ...(construct === undefined ? {} : { construct }), ...more });
+    this.#shared.report({ code, message, file, steps, ...withoutUndefined({ construct }), ...more });
   }
 }
 

@@ -4,6 +4,7 @@ import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value 
 import type { Report } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
 import type { Repetition } from './instance.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 const max = 10_000;
 
@@ -16,7 +17,7 @@ export function repetitionOf(
   const { count, for_each: each } = piece.body;
   const refuse = (name: 'count' | 'for_each', message: string, code: Code = 'E_COUNT'): undefined => {
     const { file, steps } = below(piece, name);
-    report({ code, message, file, steps, ...(piece.construct === undefined ? {} : { construct: piece.construct }) });
+    report({ code, message, file, steps, ...withoutUndefined({ construct: piece.construct }) });
     return undefined;
   };
   if (count !== undefined && each !== undefined) return refuse('count', 'count and for_each exclude each other');

@@ -25,6 +25,7 @@ import {
   type Value,
   type ValueMap,
 } from './values.ts';
+import { withoutUndefined } from '../../../../server/lib/shared/without-undefined.ts';
 
 export interface Scope {
   /** The files that functions may read; without it functions that read files are refused. */
@@ -174,7 +175,7 @@ function contextOf({ files, isTemplate }: Scope): FunctionContext {
   const render = (source: string, variables: ValueMap): Value => {
     if (isTemplate === true) throw new ConversionError('a template cannot render another one');
     const scope: Scope = {
-      ...(files === undefined ? {} : { files }),
+      ...withoutUndefined({ files }),
       isTemplate: true,
       resolve: ([name = '']) => (has(variables, name) ? { value: variables[name] ?? null, used: 1 } : undefined),
     };
@@ -186,7 +187,7 @@ function contextOf({ files, isTemplate }: Scope): FunctionContext {
       throw new ConversionError(`line ${line} of the template: ${error.message}`);
     }
   };
-  return { ...(files === undefined ? {} : { files }), render };
+  return { ...withoutUndefined({ files }), render };
 }
 
 function argumentsOf(

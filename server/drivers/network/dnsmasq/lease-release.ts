@@ -4,6 +4,7 @@ import { formatIp, lastOf } from '../../../api/text/ip.ts';
 import { familyOf, type NetworkPlan } from '../config.ts';
 import { dhcp6Release, dhcpRelease } from './dhcp-release.ts';
 import type { LeaseFile, LeaseLine } from './format.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 /** Sends one release per lease; the lease file shows whether dnsmasq accepted it. */
 export async function sendReleases(plan: NetworkPlan, file: LeaseFile, leases: readonly LeaseLine[]): Promise<void> {
@@ -40,7 +41,7 @@ async function send(
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject);
-      socket.bind({ port: 0, ...(from === undefined ? {} : { address: from }) }, () => {
+      socket.bind({ port: 0, ...withoutUndefined({ address: from }) }, () => {
         if (type === 'udp4') socket.setBroadcast(true);
         socket.send(message, port, to, (error) => (error === null ? resolve() : reject(error)));
       });

@@ -7,6 +7,7 @@ import type { CheckpointAbility } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
 import { programEnv } from '../../../lib/program-env.ts';
 import { attempt } from '../../../lib/shared/attempt.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface CheckpointPrograms {
   readonly criu?: string;
@@ -35,7 +36,7 @@ export class CriuProbe {
 
   find(): Partial<FoundPrograms> {
     const { criu = findProgram('criu'), lxcCheckpoint = findProgram('lxc-checkpoint') } = this.#programs;
-    return { ...(criu === undefined ? {} : { criu }), ...(lxcCheckpoint === undefined ? {} : { lxcCheckpoint }) };
+    return { ...withoutUndefined({ criu, lxcCheckpoint }) };
   }
 
   async available(): Promise<CheckpointAbility> {
@@ -91,7 +92,7 @@ export function criuEnvironment(criu: string, settingsFile: string | undefined):
   return {
     PATH: `${dirname(criu)}:${programEnv.PATH}`,
     HOME: '/root',
-    ...(settingsFile === undefined ? {} : { CRIU_CONFIG_FILE: settingsFile }),
+    ...withoutUndefined({ CRIU_CONFIG_FILE: settingsFile }),
   };
 }
 

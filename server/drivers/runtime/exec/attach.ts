@@ -15,6 +15,7 @@ import { openTerminal, type Terminal } from './pty.ts';
 import { openPipe, pipeReader, pipeWriter } from '../host/pipes.ts';
 import type { Libc } from '../host/syscalls.ts';
 import { programEnv } from '../../../lib/program-env.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface AttachTarget {
   readonly lxcPath: string;
@@ -214,9 +215,7 @@ function processOf(child: HostChild, streams: Streams): AttachedProcess {
     stderr?.drain();
   });
   return {
-    ...(stdin === undefined ? {} : { stdin }),
-    ...(stdout === undefined ? {} : { stdout }),
-    ...(stderr === undefined ? {} : { stderr }),
+    ...withoutUndefined({ stdin, stdout, stderr }),
     resize: (size) => {
       if (stdout?.destroyed === false && !stdout.readableEnded) resize?.(size);
     },

@@ -15,6 +15,7 @@ import type { InterfaceSettings } from '../nic/commands.ts';
 import { checkNicPlaces, joinHost, readInterfaceSettings, returnToHost, shape } from '../nic/plug.ts';
 import { isolatePort } from '../nic/filters.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface LiveBook {
   need(name: string): RunningRecord;
@@ -232,7 +233,7 @@ export function settingsBefore(nics: readonly NicRun[]): Readonly<Record<string,
     const { hwaddr, mtu } = readInterfaceSettings(nic.hostName);
     lent[nic.hostName] = {
       ...(nic.hwaddr === undefined || hwaddr === undefined ? {} : { hwaddr }),
-      ...(mtu === undefined ? {} : { mtu }),
+      ...withoutUndefined({ mtu }),
     };
   }
   return lent;

@@ -38,6 +38,7 @@ import {
 import { deniesCompat, renderSeccomp } from './seccomp.ts';
 import { startEnv } from './start-env.ts';
 import { ifMissing, textOrNothing } from '../../../lib/shared/missing-files.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -108,7 +109,7 @@ function intentOf(run: RunConfig): RunningRecord {
     nics: cablesOf(run),
     limits: limitKeys(run.config),
     devices: deviceState(run, settingsBefore(run.nics)),
-    ...(haltSignal === undefined ? {} : { haltSignal }),
+    ...withoutUndefined({ haltSignal }),
     ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
   };
 }

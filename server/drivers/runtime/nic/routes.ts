@@ -5,6 +5,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { driverErrors } from '../../driver-error.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { findProgram } from '../host/programs.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 /** Marks our routes for `ip route`: a number that no routing daemon is known to use. */
 const protocol = '73';
@@ -32,7 +33,7 @@ export function hostRoutes(nic: NicRun): readonly HostRoute[] {
   });
   const behind = (nic.routes ?? []).map((to) => {
     const via = routing?.addresses.find((address) => isIpv6(address) === isIpv6(to));
-    return { to, dev, ...(via === undefined ? {} : { via }) };
+    return { to, dev, ...withoutUndefined({ via }) };
   });
   return [...own, ...behind];
 }

@@ -17,6 +17,7 @@ import { treeVolumes } from './volumes.ts';
 import { treeSnapshots } from './snapshots.ts';
 import { treeExports } from './exports.ts';
 import { treeImports } from './imports.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface TreeDriverDeps {
   readonly unpackImage: UnpackImage;
@@ -91,9 +92,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const tools = { ...staging, alone: (path: string, work: () => Promise<void>) => mutex.run(path, work) };
   const whole: StorageDriver = {
     ...driver,
-    ...(canLimit === undefined ? {} : { canLimit }),
+    ...withoutUndefined({ canLimit }),
     ...(usedIn === undefined ? {} : { usedBytes: (pool, volume) => usedIn(pathOf(pool, volume)) }),
-    ...(withFiles === undefined ? {} : { withFiles }),
+    ...withoutUndefined({ withFiles }),
     ...(subvolumes === undefined ? {} : { subvolumes: subvolumes(tools) }),
     ...(useMountOptions === undefined
       ? {}

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
+import { withoutUndefined } from '../without-undefined.ts';
 
 /** V8 takes a cache only from the version that made it. */
 export const cacheOf = (file: string): string => file.replace(/cjs$/, `${process.version}-${process.arch}.cache`);
@@ -24,7 +25,7 @@ export function cachedProgram<Exports>(name: string, entry: string): Exports | u
 export function compile(file: string, cachedData?: Buffer): Script {
   return new Script(readFileSync(file, 'latin1'), {
     filename: file,
-    ...(cachedData === undefined ? {} : { cachedData }),
+    ...withoutUndefined({ cachedData }),
   });
 }
 

@@ -11,6 +11,7 @@ import type { ExpandedSettings } from '../../shared/expand.ts';
 import type { Pools } from '../../storage/pools.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface DeviceRunsOptions {
   readonly rootfs: string;
@@ -46,7 +47,7 @@ export async function deviceRuns(
       rootfs: options.rootfs,
       host: options.host ?? thisHost,
       volumeOf: options.volumes,
-      ...(options.shownPaths === undefined ? {} : { shownPaths: options.shownPaths }),
+      ...withoutUndefined({ shownPaths: options.shownPaths }),
     });
     for (const nic of run.nics) takenNames.add(nic.name);
     runs.set(device, run);

@@ -26,6 +26,7 @@ import { lockOf, readyContainer } from '../../shared/find-container.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../../shared/container-view.ts';
 import { checkDisks, shownPaths } from '../../limits/host-paths.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface RunningDevicesDeps extends Pick<ServiceParts, 'records' | 'runtime' | 'locks' | 'log'> {
   readonly view: ContainerView;
@@ -215,7 +216,7 @@ export class RunningDevices {
     checkDisks(records, name, Object.fromEntries(Object.entries(devices).filter(([device]) => only.has(device))));
     const volumes = hostVolumes({ records, runtime, pools }, name);
     const places = { rootfs: rootfsOf(pools, entry), shownPaths: shownPaths(records, name) };
-    const options = { ...places, volumes, ...(paths === undefined ? {} : { host: paths }) };
+    const options = { ...places, volumes, ...withoutUndefined({ host: paths }) };
     return deviceRuns(entry.document, { ...view.expanded(entry), devices }, options, only);
   }
 

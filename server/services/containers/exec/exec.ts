@@ -20,6 +20,7 @@ import { readyContainer } from '../../shared/find-container.ts';
 import { idMapKeys } from '../shared/id-maps.ts';
 import { execLogName } from './logs.ts';
 import { maxRecordedBytes, recordOutput } from './record-output.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir' | 'log'>;
 
@@ -52,7 +53,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
       ...(channels === undefined ? {} : { fds: channels.secrets }),
     },
     endsWithDaemon: true,
-    ...(channels === undefined ? {} : { channels }),
+    ...withoutUndefined({ channels }),
     run: (handle, signal) => {
       if (channels !== undefined) return runConnected(deps, name, command, channels, signal);
       return body['record-output'] === true

@@ -6,6 +6,7 @@ import { readyContainer } from '../../shared/find-container.ts';
 import { commitMove, requireArrival } from './container-move.ts';
 import { moveLogs, moveLogsBack } from '../shared/move-logs.ts';
 import { snapshotsOf } from '../shared/snapshot-records.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface RenameParams {
   readonly from: string;
@@ -53,7 +54,7 @@ export function renameContainerSaga(
         from: { name: from, pool },
         to: { name: to, pool },
         snapshots,
-        ...(instanceId === undefined ? {} : { instanceId }),
+        ...withoutUndefined({ instanceId }),
       });
     },
   };

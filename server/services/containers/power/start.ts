@@ -30,6 +30,7 @@ import type { DeviceRun } from '../../../drivers/devices/device.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import { nicNetwork, type ExpandedSettings } from '../../shared/expand.ts';
 import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 const powerKey = 'volatile.last_state.power';
 const lostFiles =
@@ -104,7 +105,7 @@ async function startWith(deps: StateDeps, name: string, signal: AbortSignal, sta
         idmap,
         fileMaps: deps.idMaps.fileMapsOf(entry.document),
         shownPaths: shownPaths(deps.records, name),
-        ...(deps.paths === undefined ? {} : { host: deps.paths }),
+        ...withoutUndefined({ host: deps.paths }),
       },
     );
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
@@ -206,7 +207,7 @@ async function volatileOfFound(deps: StateDeps, entry: ContainerEntry): Promise<
     volumes: hostVolumes(deps, entry.name, true),
     idmap: deps.idMaps.mapOf(entry.document),
     fileMaps: [],
-    ...(deps.paths === undefined ? {} : { host: deps.paths }),
+    ...withoutUndefined({ host: deps.paths }),
   });
   return volatileOf(deps, prepared, entry);
 }
@@ -252,7 +253,7 @@ interface PreparedRun {
 async function prepareRun(entry: ContainerEntry, expanded: ExpandedSettings, paths: RunPaths): Promise<PreparedRun> {
   const { name, document } = entry;
   const { rootfs, volumes, host, shownPaths } = paths;
-  const options = { rootfs, volumes, shownPaths, ...(host === undefined ? {} : { host }) };
+  const options = { rootfs, volumes, shownPaths, ...withoutUndefined({ host }) };
   const runs = await deviceRuns(document, expanded, options);
   const all = [...runs.values()];
   return {
@@ -263,7 +264,7 @@ async function prepareRun(entry: ContainerEntry, expanded: ExpandedSettings, pat
       logDir: paths.logDir,
       architecture: document.architecture,
       idmap: paths.idmap,
-      ...(paths.fileMaps === undefined ? {} : { fileMaps: paths.fileMaps }),
+      ...withoutUndefined({ fileMaps: paths.fileMaps }),
       config: expanded.config,
       nics: all.flatMap((one) => one.nics),
       mounts: all.flatMap((one) => one.mounts),

@@ -11,6 +11,7 @@ import { nicNetworks } from '../../shared/expand.ts';
 import { removeNow } from '../remove/remove.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { storeCheckpointSaga } from './container-store-state.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 const powerKey = 'volatile.last_state.power';
 /** LXD's saved state of a host interface given to a nic (address, mtu): obsolete once the interface is back. */
@@ -93,7 +94,7 @@ export async function stopStateful(
     // A frozen container cannot be checkpointed. Like a clean stop, it stays thawed on failure.
     if (status === 'frozen') await deps.runtime.unfreeze(name);
     const logFile = join(deps.logsDir, name, checkpointLogName('dump', deps.clock.nowMs()));
-    const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
+    const params = { name, pool, logFile, ...withoutUndefined({ previous }) };
     await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
   });
   deps.shutdowns.takeOver(name);
@@ -124,7 +125,7 @@ async function end(
   await view.during(name, statusCodes.stopping, async () => {
     // A frozen init cannot obey: it is thawed first, and stays running if the shutdown times out.
     if (status === 'frozen' && !force) await runtime.unfreeze(name);
-    const how = { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    const how = { force, ...withoutUndefined({ timeoutMs }) };
     await runtime.stop(name, how, signal).catch((error: unknown) => {
       // It may have ended at this moment.
       if (runtime.probe(name).status !== 'stopped') throw error;

@@ -18,6 +18,7 @@ import { renameSnapshotSaga } from './snapshot-rename.ts';
 import { createSnapshotSaga } from './snapshot-create.ts';
 import { deleteSnapshotSaga } from './snapshot-delete.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export type SnapshotDeps = Pick<
   ContainerDeps,
@@ -177,7 +178,7 @@ export class Snapshots {
       // The checkpoint of a stopped container is among its files.
       stateful: withState || document.stateful,
       expiresAt,
-      ...(document.volume === undefined ? {} : { volume: document.volume }),
+      ...withoutUndefined({ volume: document.volume }),
       lifecycle: 'ready',
     };
   }

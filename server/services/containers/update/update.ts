@@ -32,6 +32,7 @@ import { limitRoot, rootSize } from '../../storage/root-size.ts';
 import type { ContainerEntry } from '../../shared/container-view.ts';
 import { profilesOf } from '../../shared/project-scope.ts';
 import { renewedInstanceId } from '../shared/instance-id.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
@@ -166,7 +167,7 @@ function recordAgain(deps: UpdateDeps, name: string, original: ContainerEntry, r
   return deps.records.retry((changes) => {
     const { volume: _changed, ...document } = readyContainer(deps.records, name).document;
     const settings = { architecture, profiles, ephemeral, config, devices, description };
-    const previous = { ...document, ...settings, ...(volume === undefined ? {} : { volume }) };
+    const previous = { ...document, ...settings, ...withoutUndefined({ volume }) };
     changes.put('containers', name, reserve(name, previous));
   });
 }

@@ -12,6 +12,7 @@ import { volumeCopy } from '../../storage/root-volume.ts';
 import { readYaml } from '../../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../../api/container/snapshot.ts';
 import type { ProfileDocument, RootVolumeDocument } from '../../../records/documents.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface BackupContent extends DescribedContent {
   readonly container: Container;
@@ -135,7 +136,7 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
     snapshots,
     optimized: head.optimized ?? false,
     ...(parts === undefined ? {} : { parts: onlyListed(parts, snapshots) }),
-    ...(volume === undefined ? {} : { volume }),
+    ...withoutUndefined({ volume }),
   };
 }
 
@@ -192,7 +193,6 @@ function machineOf(saved: BackupMachine): SavedMachine {
     profiles: saved.profiles ?? [],
     ephemeral: saved.ephemeral ?? false,
     description: saved.description ?? '',
-    ...(createdAt === undefined ? {} : { createdAt }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+    ...withoutUndefined({ createdAt, lastUsedAt }),
   };
 }

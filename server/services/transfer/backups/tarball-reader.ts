@@ -9,6 +9,7 @@ import { readTar, type TarMember } from '../../../drivers/image/tar-reader.ts';
 import { errors } from '../../../api/errors.ts';
 import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
 import { layouts, prefixOf, sectionOf, type Section } from './layout.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 const maxTextBytes = 8 * 1024 * 1024;
 /** Beyond the content of files: headers, padding and the end of the archive. */
@@ -88,7 +89,7 @@ function createLook(index: BackupIndex, limits: BackupLimits) {
     get entries() {
       return entriesLeft;
     },
-    ...(limits.in === undefined ? {} : { in: limits.in }),
+    ...withoutUndefined({ in: limits.in }),
   };
 
   function close(): void {

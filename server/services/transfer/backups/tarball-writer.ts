@@ -11,6 +11,7 @@ import type { Room } from '../../shared/room.ts';
 import type { RenderedIndex } from './index-head.ts';
 import { prefixOf, type BackupType } from './layout.ts';
 import type { OwnerOf } from '../migration/owners.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface TarballPlan {
   readonly path: string;
@@ -80,7 +81,7 @@ async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: Abort
     prefix,
     isPart: true,
     without: leftOut[plan.type],
-    ...(ownerOf === undefined ? {} : { ownerOf }),
+    ...withoutUndefined({ ownerOf }),
   };
   await part.driver.exportVolume(part.pool, refOf(plan, part.snapshot), form, (bytes) => putAll(bytes, put), signal);
   if (plan.index.beside !== undefined) await put(textMember(`${prefix}/backup.yaml`, plan.index.beside, plan.timeS));
@@ -90,7 +91,7 @@ async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: Abort
 async function putStream(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
   const temporary = `${plan.path}.${randomUUID()}`;
   const { parent } = part;
-  const form: ExportForm = { kind: 'native', ...(parent === undefined ? {} : { parent }) };
+  const form: ExportForm = { kind: 'native', ...withoutUndefined({ parent }) };
   try {
     await part.driver.exportVolume(
       part.pool,

@@ -5,6 +5,7 @@ import type { Operations } from '../../../operations/manager.ts';
 import type { OperationHandle } from '../../../operations/running-operation.ts';
 import { channelsOf, meet, type ConnectDeps, type Meeting } from './connect.ts';
 import type { Peer } from './peer.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface MigrationRequest {
   readonly description: string;
@@ -28,7 +29,7 @@ export function startMigration(
     class: channels === undefined ? 'task' : 'websocket',
     description,
     resources,
-    ...(project === undefined ? {} : { project }),
+    ...withoutUndefined({ project }),
     mayCancel: true,
     ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
     run: (handle, signal) =>

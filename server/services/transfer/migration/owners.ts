@@ -8,12 +8,13 @@ import { treeOnDisk } from '../../containers/files/file-tree.ts';
 import { readyContainer } from '../../shared/find-container.ts';
 import { filesAt } from '../../storage/pools.ts';
 import { snapshotKey } from '../../containers/shared/snapshot-records.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
 
 export const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
   volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
+  ...withoutUndefined({ snapshot }),
 });
 
 /** Undefined if owners on disk are already the ones that the container sees, as on every host that maps ids on mount. */

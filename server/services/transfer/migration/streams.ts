@@ -17,6 +17,7 @@ import {
   removedNames,
   unpackListing,
 } from './tree-changes.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 /** Formats for files out of a pool or into it, best first: the native one of its driver, and tar. */
 export function formatsOf(pools: Pools, pool: string): readonly string[] {
@@ -41,9 +42,9 @@ export async function sendPart(
   signal: AbortSignal,
 ): Promise<void> {
   const { driver, pool } = pools.use(name);
-  const native: ExportForm = { kind: 'native', ...(parent === undefined ? {} : { parent }) };
-  const form: ExportForm = format === 'tar' ? { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) } : native;
-  const from = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+  const native: ExportForm = { kind: 'native', ...withoutUndefined({ parent }) };
+  const form: ExportForm = format === 'tar' ? { kind: 'tar', ...withoutUndefined({ ownerOf }) } : native;
+  const from = { volume: ref, ...withoutUndefined({ snapshot }) };
   const send = (bytes: AsyncIterable<Buffer>): Promise<void> => peer.sendStream(bytes, (count) => progress.add(count));
   if (compare !== true || format !== 'tar') return driver.exportVolume(pool, from, form, send, signal);
   const there = await unpackListing(peer.receiveStream(() => {}).bytes);

@@ -31,6 +31,7 @@ import { trackProgress } from './progress.ts';
 import type { Reach } from '../../../lib/reach.ts';
 import type { UntrustedFiles } from './untrusted-source.ts';
 import { formatsOf, type TargetVolume, receiveChanges, receiveParts } from './streams.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export interface TargetDeps extends Pick<ServiceParts, 'records' | 'clock'> {
   readonly pools: Pools;
@@ -118,7 +119,7 @@ export async function receiveAll(
   const format = commonFormat(deps, volume.pool, offer.formats, untrusted !== undefined);
   const progress = trackProgress({ clock: deps.clock, onProgress: (metadata) => handle.update(metadata), signal });
   const parts = [...snapshots, undefined].map((snapshot, index) => ({
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...withoutUndefined({ snapshot }),
     ...(format === 'tar' || index === 0 ? {} : { parent: snapshots[index - 1] }),
   }));
   // The container runs during the first pass; it is paused only for the changes made since.

@@ -25,6 +25,7 @@ import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import type { Peer } from './peer.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export type VolumeSourceDeps = ServeDeps &
   ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
@@ -121,7 +122,7 @@ async function sendVolume(
   const name = snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
   const head = offerHead(deps, 'volume', plainName(name), document.uuid, volume.pool);
   const { driver, pool } = deps.pools.use(volume.pool);
-  const itself = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+  const itself = { volume: ref, ...withoutUndefined({ snapshot }) };
   const trees = [itself, ...snapshots.map((each) => ({ volume: ref, snapshot: each.name }))];
   const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));
   const streamIds = await Promise.all(
@@ -135,12 +136,12 @@ async function sendVolume(
       name: each,
       ...(streamIds[index] === undefined ? {} : { streamId: streamIds[index] }),
       createdAt,
-      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...withoutUndefined({ expiresAt }),
       description,
       config: withoutServerKeys(config),
     })),
   };
-  const sent = { pool: volume.pool, ref, ...(snapshot === undefined ? {} : { snapshot }) };
+  const sent = { pool: volume.pool, ref, ...withoutUndefined({ snapshot }) };
   await serve(deps, peer, { lxd: { state: 'stopped' }, volume: sent, offer }, handle, signal);
 }
 

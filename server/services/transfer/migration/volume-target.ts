@@ -27,6 +27,7 @@ import { startMigration } from './operation.ts';
 import { isUntrustedSource, untrustedVolume } from './untrusted-source.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { receiveVolumeSaga, type ReceiveVolume, type ReceiveVolumeParams } from './sagas/volume-receive.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export type VolumeTargetDeps = TargetDeps &
   ConnectDeps & {
@@ -132,7 +133,7 @@ export const snapshotsOfOffer = (offered: VolumeMigrationOffer['snapshots']): Vo
         description,
         config: withoutServerKeys(config),
         createdAt,
-        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...withoutUndefined({ expiresAt }),
         lifecycle: 'ready',
       },
     };

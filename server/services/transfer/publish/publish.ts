@@ -28,6 +28,7 @@ import { packerOf, packInto, type Write } from '../../shared/compression.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from '../../images/add-image.ts';
 import { imageLock } from '../../images/image-deps.ts';
 import { imageSetting } from '../../images/image-settings.ts';
+import { withoutUndefined } from '../../../lib/shared/without-undefined.ts';
 
 export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime' | 'idMaps'>;
 
@@ -86,7 +87,7 @@ export async function publishImage(
           public: body.public ?? false,
           properties: {},
           aliases,
-          ...(expiry === undefined ? {} : { expiresAt: expiry }),
+          ...withoutUndefined({ expiresAt: expiry }),
         };
         const stored = imageIn(deps.records, caller.project, fingerprint);
         return await deps.locks.run(imageLock(stored), () => storeImage(deps, caller, image, stored, signal));
@@ -145,10 +146,10 @@ async function pack(
   const { container, snapshot, document } = origin;
   const { driver, pool } = deps.pools.use(document.pool);
   const volume = { type: 'container', name: container } as const;
-  const ownerOf = await ownersOf(deps, document.pool, { volume, ...(snapshot === undefined ? {} : { snapshot }) });
+  const ownerOf = await ownersOf(deps, document.pool, { volume, ...withoutUndefined({ snapshot }) });
   const packOf = async (from: TreeRef, dir: string): Promise<void> => {
     const metadata = await metadataOf(dir, origin, properties);
-    await packFiles({ driver, pool, from, metadata, ...(ownerOf === undefined ? {} : { ownerOf }) }, to, signal);
+    await packFiles({ driver, pool, from, metadata, ...withoutUndefined({ ownerOf }) }, to, signal);
   };
   if (snapshot !== undefined) {
     to.share();
@@ -186,7 +187,7 @@ async function packFiles(
     await driver.exportVolume(
       pool,
       from,
-      { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) },
+      { kind: 'tar', ...withoutUndefined({ ownerOf }) },
       async (bytes) => {
         for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) {
           if (!isPartOfImage(member.name)) continue;

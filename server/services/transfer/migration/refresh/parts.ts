@@ -18,6 +18,7 @@ import type { Taken, TargetDeps } from '../target.ts';
 import { applyChanges, changedMembers, listTree, removedNames } from '../tree-changes.ts';
 import type { UntrustedFiles } from '../untrusted-source.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './plan.ts';
+import { withoutUndefined } from '../../../../lib/shared/without-undefined.ts';
 
 interface Snapshots {
   /** Those that the copy shall have, oldest first. */
@@ -57,7 +58,7 @@ export async function partsFromPeer(
   const { cheapCopies } = driver.capabilities;
   const plan = planRefresh({ source: offered, target: known, canBeNative, cheapCopies });
   const parts = plan.parts.map(({ snapshot, base }) => ({
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...withoutUndefined({ snapshot }),
     ...(plan.isNative ? (base === undefined ? {} : { parent: base }) : { compare: true }),
   }));
   const format = plan.isNative && native !== undefined ? native : 'tar';
@@ -163,7 +164,7 @@ async function compareHere(
   progress.begin(labelOf(target.ref, part));
   const listing = await listTree(here.driver, here.pool, base, signal);
   const ownerOf = await source.ownersOf?.(from);
-  const form = { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) } as const;
+  const form = { kind: 'tar', ...withoutUndefined({ ownerOf }) } as const;
   const change = (tree: ChangingTree): Promise<void> =>
     there.driver.exportVolume(
       there.pool,

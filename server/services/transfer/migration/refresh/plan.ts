@@ -1,5 +1,7 @@
 // Plans the refresh of a copy: which snapshots are deleted, which are added, and the base of each. Pure.
 
+import { withoutUndefined } from '../../../../lib/shared/without-undefined.ts';
+
 export interface PlannedSnapshot {
   readonly name: string;
   readonly createdAt: string;
@@ -56,7 +58,7 @@ export function planRefresh({ source, target, canBeNative, cheapCopies }: Sides)
   const parts: RefreshPart[] = [];
   for (const one of source) {
     if (!isCommon(one)) {
-      parts.push({ snapshot: one.name, ...(base === undefined ? {} : { base }) });
+      parts.push({ snapshot: one.name, ...withoutUndefined({ base }) });
       isNew = true;
       base = one.name;
     } else if (isBase(one)) {
